@@ -1,0 +1,3 @@
+module github.com/incremental-rebalance/assignor
+
+go 1.22
