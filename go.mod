@@ -1,3 +1,13 @@
 module github.com/incremental-rebalance/assignor
 
 go 1.22
+
+require (
+	github.com/stretchr/testify v1.12.1
+	golang.org/x/exp v0.0.0-20240823005443-9b4947da3948
+)
+
+require (
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/tools v0.24.0 // indirect
+)
