@@ -2,6 +2,8 @@ package assignor
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 )
 
@@ -117,4 +119,136 @@ type Departure struct {
 	Instance string
 	Absent   time.Duration // as far as the leaders since know (Config.SincePrevious)
 	Tasks    []TaskID
+}
+
+// Assign decides the next round. It is a pure function: same input, in any order of members, same output; it reads no
+// clock, draws no random number, logs nothing, keeps nothing and changes none of its arguments.
+//
+// prevAssignment is the leader's memory: the last assignment that was delivered (a leader adopts its own answer when its
+// own payload of that generation comes back); nil means it has none, and then no instance counts as a newcomer. Of the
+// memory only Generation, Departed and each member's Member, Instance, Leaving, Active and Revoke are read.
+//
+// It fails only where no answer could be right: no members ([ErrNoMembers]), an invalid config ([ErrConfig]), an empty id
+// or two members with one id ([ErrMember]). Then [Recover] gives an answer by which nobody gains a task.
+//
+// It costs O(tasks + copies + members log members), and O(n log n) in the n tasks that change hands.
+func Assign(members []Member, prevAssignment *Assignment, config Config) (*Assignment, error) {
+	if err := errors.Join(validateMembers(members), config.Validate()); err != nil {
+		return nil, err
+	}
+	r := newRound(members, prevAssignment, config)
+	r.readClaims()    // R0: who runs what
+	r.readMemory()    // R0, R7: who ran the rest
+	r.readCopies()    // who has state of what
+	r.placeActives()  // R1.1 to R1.4, R7
+	r.placeOrphans()  // R1.5
+	r.levelLearners() // R3, R4
+	r.startLearners() // R5
+	r.moveStateless() // R4, R2
+	r.chooseMembers() // R8
+	r.placeStandbys() // R6
+	return r.answer(), nil
+}
+
+// round is one call of Assign: what came in, by dense numbers, and what is decided so far.
+type round struct {
+	config         Config
+	topology       topology
+	members        []member   // sorted by id
+	instances      []instance // sorted by name
+	allLeave       bool       // no instance stays, so all count as staying (R1)
+	somebodySpeaks bool       // an instance that stays can learn
+	staying        int64      // the capacity of the instances that stay
+	numStaying     int32
+	seen           int32 // the greatest generation of the memory and the members
+	memory         memory
+	stateful       kind
+	loads          kind // the stateful tasks in the units of statelessKind
+	statelessKind  kind
+
+	// By task, foreign ones included.
+	owner   []int32 // the member that runs it, or stopped it for this round; none where nobody claims it
+	running []bool  // the owner has not stopped it
+	status  []status
+
+	// By task of the topology.
+	copyStart, copyEnd []int32 // its copies are copies[copyStart:copyEnd]
+	copies             []replica
+	restoring          []bool   // its owner is still restoring it; nil where none is
+	dest               []int32  // the instance that runs it from now on, or once its owner has stopped it
+	destMember         []int32  // the member of it
+	why                []Reason // why dest is not where it was
+	learnAt            []int32  // the instance that learns it
+	learnCopy          []int32  // the copy it learns from, none where it starts from nothing
+
+	planned     []int64 // by instance: its stateful load once every learner has taken over (while R1 goes on)
+	plan        counts  // the same, by class and instance (from R4 on)
+	target      counts  // the stateful tasks that each instance should have
+	memberTasks []int32 // by member: the tasks it has that nobody learns (R5)
+	spread      spread
+	orphans     []int32
+	awaiting    bool    // some task is awaited: nothing is levelled (R7)
+	revocations []claim // for conflicts (R0), in task order
+	standbys    *standbys
+	moves       []Move
+}
+
+// newRound numbers everything and adopts the memory.
+func newRound(members []Member, prev *Assignment, config Config) *round {
+	r := &round{config: config, topology: newTopology(config.Topology)}
+	r.indexMembers(members)
+	for i := range r.instances {
+		if in := &r.instances[i]; in.stays {
+			r.staying += in.capacity
+			r.numStaying++
+		}
+	}
+	r.indexKinds()
+	r.adoptMemory(prev)
+	r.findForeignTasks()
+	return r
+}
+
+// Validate returns nil, or every problem of the config at once (errors.Join), each with its value and its bound; the result
+// matches [ErrConfig]. It sets no defaults. A topology without subtopologies is a problem, a subtopology of 0 partitions is not.
+func (c Config) Validate() error {
+	var problems []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			problems = append(problems, fault{ErrConfig, fmt.Sprintf(format, args...)})
+		}
+	}
+	check(len(c.Topology) > 0, "Config.Topology has no subtopologies, want at least 1")
+	check(c.Standbys >= 0, "Config.Standbys is %d, want at least 0", c.Standbys)
+	check(c.MaxLearners >= 0, "Config.MaxLearners is %d, want at least 0", c.MaxLearners)
+	check(c.AcceptableLag >= 0, "Config.AcceptableLag is %d, want at least 0", c.AcceptableLag)
+	check(c.LearnerTimeout >= 0, "Config.LearnerTimeout is %v, want at least 0", c.LearnerTimeout)
+	check(c.ScaleDownTimeout >= 0, "Config.ScaleDownTimeout is %v, want at least 0", c.ScaleDownTimeout)
+	check(c.RejoinDelay >= 0, "Config.RejoinDelay is %v, want at least 0", c.RejoinDelay)
+	check(c.ImbalancePercent >= 0 && c.ImbalancePercent <= 100, "Config.ImbalancePercent is %d, want 0 to 100", c.ImbalancePercent)
+	check(c.SincePrevious >= 0, "Config.SincePrevious is %v, want at least 0", c.SincePrevious)
+	check(!slices.Contains(c.SpreadTags, ""), "Config.SpreadTags has an empty tag, want names")
+	tasks, ids := int64(0), make([]int32, 0, len(c.Topology))
+	for _, sub := range c.Topology {
+		tasks += max(0, int64(sub.Partitions))
+		ids = append(ids, sub.ID)
+		sub.validate(check)
+	}
+	check(tasks <= MaxTasks, "Config.Topology has %d tasks, want at most %d", tasks, MaxTasks)
+	slices.Sort(ids)
+	for i := 1; i < len(ids); i++ {
+		check(ids[i] != ids[i-1], "Config.Topology has two subtopologies with the ID %d, want one", ids[i])
+	}
+	return errors.Join(problems...)
+}
+
+func (s Subtopology) validate(check func(ok bool, format string, args ...any)) {
+	check(s.ID >= 0, "subtopology %d: ID is %d, want at least 0", s.ID, s.ID)
+	check(s.Partitions >= 0, "subtopology %d: Partitions is %d, want at least 0", s.ID, s.Partitions)
+	check(s.Weight >= 0, "subtopology %d: Weight is %d, want at least 0", s.ID, s.Weight)
+	check(s.RestoreCost == nil || len(s.RestoreCost) == int(max(0, s.Partitions)),
+		"subtopology %d: RestoreCost has %d entries, want none or one for each of %d partitions", s.ID, len(s.RestoreCost), s.Partitions)
+	for p, cost := range s.RestoreCost {
+		check(cost >= 0, "subtopology %d: RestoreCost of partition %d is %d, want at least 0", s.ID, p, cost)
+	}
 }

@@ -1,6 +1,7 @@
 package assignor
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -150,4 +151,100 @@ func knownGeneration(g int32) int32 {
 		return 0
 	}
 	return g
+}
+
+// Recover returns the memory of a new leader: the newest Memory that a member echoes, unless a member reports a later generation
+// than that, else one rebuilt from what the members report. In a rebuilt one, who has a generation is known (the others are
+// newcomers), each task is with the member that claims it in the highest generation (with nobody where several do), and absences
+// are lost.
+//
+// It is also a safe answer where [Assign] fails, in that nobody gains a task by it. Members without an id are left out, and of
+// several with one id the first in the order of the argument counts. The result shares nothing with members and is never nil.
+// It costs O(n log n) in the tasks that the members report.
+func Recover(members []Member) *Assignment {
+	newest := int32(0)
+	var echoed *Assignment
+	for i := range members {
+		newest = max(newest, knownGeneration(members[i].Generation))
+		if mem := members[i].Memory; mem != nil && (echoed == nil || knownGeneration(mem.Generation) > knownGeneration(echoed.Generation)) {
+			echoed = mem
+		}
+	}
+	if echoed != nil && knownGeneration(echoed.Generation) >= newest {
+		return echoed.clone()
+	}
+	return rebuild(members, newest)
+}
+
+// rebuild makes a memory of what the members report.
+func rebuild(members []Member, newest int32) *Assignment {
+	known := make([]*Member, 0, len(members))
+	for i := range members {
+		if m := &members[i]; m.ID != "" && knownGeneration(m.Generation) > 0 {
+			known = append(known, m)
+		}
+	}
+	slices.SortStableFunc(known, func(a, b *Member) int { return cmp.Compare(a.ID, b.ID) })
+	known = slices.CompactFunc(known, func(a, b *Member) bool { return a.ID == b.ID })
+	a := &Assignment{Generation: newest, Members: make([]MemberAssignment, len(known))}
+	for i, m := range known {
+		a.Members[i] = MemberAssignment{
+			Member: m.ID, Instance: m.instanceName(), Leaving: m.Leaving, Version: m.Version, Generation: newest,
+		}
+	}
+	for _, c := range undisputed(known) {
+		ma := &a.Members[c.member]
+		ma.Active = append(ma.Active, c.task)
+	}
+	for i := range a.Members {
+		a.Members[i].Active = slices.Clip(a.Members[i].Active)
+	}
+	return a
+}
+
+// report is a task that a member says it runs or ran until now.
+type report struct {
+	task   TaskID
+	gen    int32
+	member int
+}
+
+// undisputed returns, in task order, the claims of the highest generation for each task, but for tasks that several claim there.
+func undisputed(members []*Member) []report {
+	var claims []report
+	for i, m := range members {
+		for _, task := range sortedTasks(slices.Concat(m.Active, m.Revoked)) {
+			claims = append(claims, report{task, knownGeneration(m.Generation), i})
+		}
+	}
+	slices.SortFunc(claims, func(a, b report) int {
+		return cmp.Or(a.task.Compare(b.task), cmp.Compare(b.gen, a.gen), cmp.Compare(a.member, b.member))
+	})
+	won := make([]report, 0, len(claims))
+	for i, c := range claims {
+		first := i == 0 || claims[i-1].task != c.task
+		tied := i+1 < len(claims) && claims[i+1].task == c.task && claims[i+1].gen == c.gen
+		if first && !tied {
+			won = append(won, c)
+		}
+	}
+	return won
+}
+
+// clone returns a copy of what is memory in an assignment.
+func (a *Assignment) clone() *Assignment {
+	c := *a
+	c.Moves = slices.Clone(a.Moves)
+	c.Members = slices.Clone(a.Members)
+	for i := range c.Members {
+		ma := &c.Members[i]
+		for which := range numLists {
+			*ma.list(which) = slices.Clip(slices.Clone(*ma.list(which)))
+		}
+	}
+	c.Departed = slices.Clone(a.Departed)
+	for i := range c.Departed {
+		c.Departed[i].Tasks = slices.Clone(a.Departed[i].Tasks)
+	}
+	return &c
 }

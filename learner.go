@@ -1,5 +1,11 @@
 package assignor
 
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
 // RejoinMode says when a member that holds learners should call for a round. The published design leaves the choice open:
 // one round for all learners of a member, or one for each.
 type RejoinMode uint8
@@ -42,3 +48,309 @@ func (m RejoinMode) ShouldRejoin(learners []Replica, config Config) bool {
 func (c Config) caughtUp(lag int64) bool { return lag >= 0 && lag <= c.AcceptableLag }
 
 func (c Config) timedOut(l Replica) bool { return c.LearnerTimeout > 0 && l.For > c.LearnerTimeout }
+
+// settleLearner finds the learner in place of a task that runs, if it has one that may stay (R3): one on an instance that stays
+// and does not run the task. Of several the one with the smallest lag stays.
+func (r *round) settleLearner(t int32) {
+	if r.allLeave || r.waits(t) {
+		return
+	}
+	c := r.bestCopy(t, func(c int32) bool {
+		i := r.holderInstance(c)
+		return r.copies[c].learns && i != r.dest[t] && r.instances[i].speaks && !r.instances[i].leaving
+	}, r.lessLag)
+	if c != none {
+		r.learnAt[t], r.learnCopy[t] = r.holderInstance(c), c
+	}
+}
+
+// levelLearners computes how many stateful tasks each instance should have, and ends the learners that this no longer needs
+// (R3, R4).
+//
+// The targets start from what the instances run, not from what they would have once every learner had taken over: so the plan
+// costs the fewest moves, and an instance that was told to leave and then to stay gets nothing taken away. Of the plans that
+// cost the same, the one that needs the learners in place is taken.
+func (r *round) levelLearners() {
+	r.countMembers()
+	have, plan := r.newCounts(&r.stateful), r.newCounts(&r.stateful)
+	incoming := make([]int64, len(r.stateful.weights))
+	for t := range r.topology.size() {
+		if r.status[t] != placed || r.stateless(t) {
+			continue
+		}
+		class := r.classOf(&r.stateful, t)
+		plan.of(class)[r.plannedAt(t)]++
+		switch at := r.dest[t]; {
+		case r.instances[at].stays:
+			have.of(class)[at]++
+		case r.learnAt[t] == none || !r.awaiting:
+			incoming[class]++
+		}
+	}
+	r.plan = plan
+	if r.allLeave || len(incoming) == 0 {
+		r.target = have
+		return
+	}
+	if r.awaiting { // nothing is levelled, only the drains go on
+		for i := range r.instances {
+			for class := range incoming {
+				have.of(int32(class))[i] = plan.of(int32(class))[i]
+			}
+		}
+		r.target = r.fillKind(&r.stateful, demand{have: have, incoming: incoming, receives: r.newReceivers, overflows: r.speakers})
+		return
+	}
+	r.target = r.levelKind(&r.stateful, demand{nil, have, plan, incoming, r.newReceivers, r.speakers})
+	r.dropLearners()
+}
+
+// countMembers counts the tasks that every member has and keeps.
+func (r *round) countMembers() {
+	r.memberTasks = make([]int32, len(r.members))
+	for t := range r.topology.size() {
+		if r.status[t] == placed && r.learnAt[t] == none {
+			r.memberTasks[r.memberOf(t)]++
+		}
+	}
+}
+
+func (r *round) classOf(k *kind, t int32) int32 { return k.classOf[r.topology.subOf[t]] }
+
+// speakers are the instances that may take a learner; newReceivers those of them that may get one for the sake of balance.
+func (r *round) speakers(i int) bool { return r.instances[i].speaks && !r.instances[i].leaving }
+
+func (r *round) newReceivers(i int) bool {
+	return r.speakers(i) && (!r.config.NewInstancesOnly || r.instances[i].newcomer)
+}
+
+// dropLearners ends learners that have not caught up, the largest lag first, while their owner stays and would be within its
+// target without the hand-over, or their holder is above its target with it (R3).
+func (r *round) dropLearners() {
+	for _, t := range r.learned() {
+		class := r.classOf(&r.stateful, t)
+		plan, target := r.plan.of(class), r.target.of(class)
+		from, to := r.dest[t], r.learnAt[t]
+		if back := !r.instances[from].leaving && plan[from] < target[from]; !back && plan[to] <= target[to] {
+			continue
+		}
+		plan[from]++
+		plan[to]--
+		r.learnAt[t], r.learnCopy[t] = none, none
+		r.memberTasks[r.memberOf(t)]++
+		r.spread.move(r.topology.subOf[t], to, from)
+	}
+}
+
+// learned returns the tasks with a learner in place, the largest lag first.
+func (r *round) learned() []int32 {
+	var learned []int32
+	for t := range r.topology.size() {
+		if r.learnAt[t] != none {
+			learned = append(learned, t)
+		}
+	}
+	slices.SortFunc(learned, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(r.copies[r.learnCopy[b]].lag, r.copies[r.learnCopy[a]].lag), cmp.Compare(a, b))
+	})
+	return learned
+}
+
+// startLearners gives every task that is to change instance a learner (R5): those of leaving instances first, the nearest
+// deadline before the others, then those of instances above their target.
+func (r *round) startLearners() {
+	if r.allLeave {
+		return
+	}
+	h := r.newHandout()
+	for _, i := range r.drainOrder() {
+		h.shedFrom(i, h.candidates(i))
+	}
+	for i := range r.instances {
+		if !r.instances[i].leaving {
+			h.shedFrom(int32(i), h.candidates(int32(i)))
+		}
+	}
+	for class := range r.stateful.weights {
+		h.dealOut(int32(class))
+	}
+}
+
+// drainOrder returns the leaving instances, the nearest deadline first.
+func (r *round) drainOrder() []int32 {
+	var leaving []int32
+	for i := range r.instances {
+		if r.instances[i].leaving {
+			leaving = append(leaving, int32(i))
+		}
+	}
+	if r.config.ScaleDownTimeout > 0 {
+		slices.SortStableFunc(leaving, func(a, b int32) int {
+			return cmp.Compare(r.instances[b].leavingFor, r.instances[a].leavingFor)
+		})
+	}
+	return leaving
+}
+
+// handout is the state of startLearners: what each instance may still take, and the tasks that go to whoever has room.
+type handout struct {
+	*round
+	room   counts
+	slots  int       // learners that MaxLearners still admits
+	tasks  [][]int32 // by instance, the tasks that can get a learner, ascending
+	pooled [][]int32 // by class, the tasks without a copy at a receiver
+}
+
+func (r *round) newHandout() *handout {
+	h := &handout{round: r, room: r.newCounts(&r.stateful), slots: math.MaxInt, pooled: make([][]int32, len(r.stateful.weights))}
+	for i, room := range h.room.n {
+		if in := i % len(r.instances); r.speakers(in) {
+			room = max(0, r.target.n[i]-r.plan.n[i])
+		}
+		h.room.n[i] = room
+	}
+	if r.config.MaxLearners > 0 {
+		h.slots = max(0, r.config.MaxLearners-r.learnersAtWork())
+	}
+	h.tasks = r.tasksByInstance(func(t int32) bool {
+		return !r.stateless(t) && r.learnAt[t] == none && !r.waits(t)
+	})
+	return h
+}
+
+// learnersAtWork counts the learners in place that MaxLearners counts: not those that have caught up or take too long.
+func (r *round) learnersAtWork() int {
+	n := 0
+	for t := range r.topology.size() {
+		if c := r.learnCopy[t]; c != none && !r.caughtUp(c) && !r.copies[c].expired {
+			n++
+		}
+	}
+	return n
+}
+
+// tasksByInstance returns the placed tasks that admit accepts, in id order, by the instance that runs them.
+func (r *round) tasksByInstance(admit func(t int32) bool) [][]int32 {
+	start := make([]int32, len(r.instances)+1)
+	n := r.topology.size()
+	for t := range n {
+		if r.status[t] == placed && admit(t) {
+			start[r.dest[t]+1]++
+		}
+	}
+	lists := make([][]int32, len(r.instances))
+	for i := range lists {
+		start[i+1] += start[i]
+	}
+	flat := make([]int32, start[len(lists)])
+	for i := range lists {
+		lists[i] = flat[start[i]:start[i]:start[i+1]]
+	}
+	for t := range n {
+		if r.status[t] == placed && admit(t) {
+			lists[r.dest[t]] = append(lists[r.dest[t]], t)
+		}
+	}
+	return lists
+}
+
+// candidates returns how many tasks of each class instance i gives up.
+func (h *handout) candidates(i int32) []int64 {
+	surplus := make([]int64, len(h.stateful.weights))
+	for class := range surplus {
+		surplus[class] = math.MaxInt64
+		if !h.instances[i].leaving {
+			surplus[class] = h.plan.of(int32(class))[i] - h.target.of(int32(class))[i]
+		}
+	}
+	return surplus
+}
+
+// shedFrom gives learners to as many tasks of instance i as it gives up: those of which a receiver with room holds a copy get
+// theirs there, the others are pooled.
+func (h *handout) shedFrom(i int32, surplus []int64) {
+	if !slices.ContainsFunc(surplus, func(n int64) bool { return n > 0 }) || len(h.tasks[i]) == 0 {
+		return
+	}
+	h.promoteCopies(i, surplus)
+	p := h.newPicker(i, h.tasks[i], func(t int32) bool { return h.learnAt[t] == none })
+	for class := range surplus {
+		for ; surplus[class] > 0 && h.slots > 0; surplus[class]-- {
+			t := p.next(int32(class))
+			if t == none {
+				break
+			}
+			h.pooled[class] = append(h.pooled[class], t)
+			h.slots--
+		}
+	}
+}
+
+// promoteCopies makes learners of copies that receivers with room hold, the smallest lag first. One that has caught up needs
+// no slot.
+func (h *handout) promoteCopies(i int32, surplus []int64) {
+	var held []int32
+	for _, t := range h.tasks[i] {
+		for c := h.copyStart[t]; c < h.copyEnd[t]; c++ {
+			if h.canTake(t, c) {
+				held = append(held, c)
+			}
+		}
+	}
+	taskOf := func(c int32) int32 { return h.copies[c].task }
+	slices.SortFunc(held, func(a, b int32) int {
+		ta, tb := taskOf(a), taskOf(b)
+		return cmp.Or(cmp.Compare(h.copies[a].lag, h.copies[b].lag), cmp.Compare(h.cost(ta), h.cost(tb)), cmp.Compare(ta, tb), cmp.Compare(a, b))
+	})
+	for _, c := range held {
+		t := taskOf(c)
+		class := h.classOf(&h.stateful, t)
+		free := h.caughtUp(c)
+		if surplus[class] <= 0 || h.learnAt[t] != none || !h.canTake(t, c) || !free && h.slots <= 0 {
+			continue
+		}
+		if !free {
+			h.slots--
+		}
+		surplus[class]--
+		h.learn(t, h.holderInstance(c), c)
+	}
+}
+
+// canTake reports whether the holder of copy c has room for its task.
+func (h *handout) canTake(t, c int32) bool {
+	i := h.holderInstance(c)
+	return i != h.dest[t] && h.room.of(h.classOf(&h.stateful, t))[i] > 0
+}
+
+// learn makes instance i learn the task, from copy c if it has one.
+func (h *handout) learn(t, i, c int32) {
+	class := h.classOf(&h.stateful, t)
+	h.room.of(class)[i]--
+	h.plan.of(class)[i]++
+	h.plan.of(class)[h.dest[t]]--
+	h.learnAt[t], h.learnCopy[t] = i, c
+	h.memberTasks[h.memberOf(t)]--
+	h.spread.move(h.topology.subOf[t], h.dest[t], i)
+}
+
+// dealOut gives the pooled tasks of a class to the instances with room, newcomers first.
+func (h *handout) dealOut(class int32) {
+	room := h.room.of(class)
+	h.deal(h.pooled[class], room, h.newcomersFirst(room), func(t, i int32) { h.learnAt[t] = i })
+}
+
+// newcomersFirst returns the instances with room in two groups: newcomers, and the others.
+func (r *round) newcomersFirst(room []int64) [][]int32 {
+	groups := make([][]int32, 2)
+	for i, n := range room {
+		g := 1
+		if r.instances[i].newcomer {
+			g = 0
+		}
+		if n > 0 {
+			groups[g] = append(groups[g], int32(i))
+		}
+	}
+	return groups
+}

@@ -64,7 +64,6 @@ const (
 	ReasonTooManyStandbys        // R6: the task has more copies than configured
 	ReasonStandbyBalance         // R6: evens out the standbys
 	ReasonPreviousOwner          // R6: ran the task until now and keeps its state as a standby
-	ReasonPromoted               // R5: the standby becomes the learner or the active copy
 	numReasons
 )
 
@@ -75,7 +74,7 @@ var reasonNames = [numReasons]string{
 	"instance leaves, nobody speaks the learner protocol", "evens the load", "evens the members of the instance",
 	"member leaves, instance stays", "waits for its instance", "no longer needed", "task has ended", "holder leaves",
 	"holder runs the task", "another learner has the smaller lag", "too few standbys", "too many copies", "evens the standbys",
-	"was the previous owner", "copy was promoted",
+	"was the previous owner",
 }
 
 // String returns the reason in words: "learner caught up".

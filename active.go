@@ -1,0 +1,245 @@
+package assignor
+
+import "slices"
+
+// placeActives decides who runs each stateful or stateless task that has an owner or a copy (R1.1 to R1.4), and which tasks
+// wait for their instance (R7). What is left in r.orphans has neither (R1.5).
+func (r *round) placeActives() {
+	n := r.topology.size()
+	r.dest = filled(int(n), none)
+	r.destMember = filled(int(n), none)
+	r.learnAt = filled(int(n), none)
+	r.learnCopy = filled(int(n), none)
+	r.why = make([]Reason, n)
+	r.planned = make([]int64, len(r.instances))
+	for t := range n {
+		if r.status[t] != fenced && !r.takeOver(t) && !r.keepOwner(t) && !r.returnToInstance(t) {
+			r.orphans = append(r.orphans, t)
+		}
+	}
+	r.orphans = slices.DeleteFunc(r.orphans, func(t int32) bool {
+		return r.runHotCopy(t) || r.awaitInstance(t) || r.runBestCopy(t)
+	})
+}
+
+// place decides that instance i runs the task; m is the member of it that should, none where any may.
+func (r *round) place(t, i, m int32, why Reason) {
+	r.status[t], r.dest[t], r.destMember[t] = placed, i, m
+	r.settleLearner(t)
+	r.why[t] = why
+	if !r.stateless(t) {
+		r.planned[r.plannedAt(t)] += r.weight(t)
+	}
+}
+
+// plannedAt returns the instance that has the task once every learner has taken over (R4).
+func (r *round) plannedAt(t int32) int32 {
+	if r.learnAt[t] != none {
+		return r.learnAt[t]
+	}
+	return r.dest[t]
+}
+
+// takeOver hands the task to a learner that has caught up (R1.1).
+func (r *round) takeOver(t int32) bool {
+	ordered := r.handoverOrdered(t)
+	c := r.bestCopy(t, func(c int32) bool {
+		i := r.holderInstance(c)
+		return r.copies[c].learns && (ordered || r.caughtUp(c)) && r.instances[i].stays && i != r.instanceOf(r.owner[t])
+	}, r.lessLag)
+	if c == none {
+		return false
+	}
+	r.place(t, r.holderInstance(c), r.copies[c].member, ReasonLearnerCaughtUp)
+	return true
+}
+
+// handoverOrdered reports whether the last round told the owner to stop the task for its learner, whose lag may have grown a
+// little since (R1.1). It was another order where several had to stop (a conflict), where somebody else ran the task, where
+// the owner was past its drain deadline or where its own copy is the one that lags.
+func (r *round) handoverOrdered(t int32) bool {
+	revokes := r.lastRevokes(t)
+	if len(revokes) != 1 || r.lastRun(t) != nobody {
+		return false
+	}
+	h := r.memory.holders[r.memory.holderOf[revokes[0].member]]
+	if h.present != none && r.instances[h.present].overdue {
+		return false
+	}
+	m := r.memberNamed(r.memory.prev.Members[revokes[0].member].Member)
+	if o := r.owner[t]; o != none {
+		return o == m && !r.isRestoring(t)
+	}
+	own := r.bestCopy(t, func(c int32) bool { return r.copies[c].member == m }, r.lessLag)
+	return own == none || r.caughtUp(own)
+}
+
+// keepOwner leaves the task with the member that runs it, or that stopped it for this round (R1.2).
+func (r *round) keepOwner(t int32) bool {
+	o := r.owner[t]
+	if o == none || r.mustGo(t, r.members[o].instance) {
+		return false
+	}
+	if r.isRestoring(t) && r.hotElsewhere(t) {
+		return false
+	}
+	r.place(t, r.members[o].instance, o, ReasonNone)
+	return true
+}
+
+// mustGo reports whether the task cannot wait on a leaving instance for a learner: the drain deadline has passed (R7), or
+// nobody who stays can learn (R5).
+func (r *round) mustGo(t, i int32) bool {
+	in := &r.instances[i]
+	return in.overdue || in.leaving && !r.allLeave && !r.somebodySpeaks && !r.stateless(t)
+}
+
+func (r *round) hotElsewhere(t int32) bool {
+	return r.bestCopy(t, func(c int32) bool { return r.caughtUp(c) && r.staysAt(c) }, r.lessLag) != none
+}
+
+func (r *round) staysAt(c int32) bool { return r.instances[r.holderInstance(c)].stays }
+
+// returnToInstance gives a task that nobody claims back to the instance that had it: to one that the memory gave it to and
+// that has a new member now, or is back after an absence, unless it leaves or another copy has the smaller lag (R1.2, R7); and
+// to one that had to stop it and still has its state at hand, as it is when it changes between members (R8).
+func (r *round) returnToInstance(t int32) bool {
+	if r.owner[t] != none {
+		return false
+	}
+	if h := r.lastHolder(t); h != nil {
+		return h.present != none && r.stillBest(t, h.present) && r.placeBack(t, h.present)
+	}
+	revokes := r.lastRevokes(t)
+	if len(revokes) != 1 {
+		return false
+	}
+	i := r.memory.holders[r.memory.holderOf[revokes[0].member]].present
+	if i == none || !r.instances[i].stays || !r.hotOn(t, i) {
+		return false
+	}
+	r.place(t, i, none, ReasonSiblings)
+	return true
+}
+
+// stillBest reports whether instance i stays and no copy elsewhere has a smaller lag than its own.
+func (r *round) stillBest(t, i int32) bool {
+	if !r.instances[i].stays {
+		return false
+	}
+	own := uint64(unknownLag)
+	for c := r.copyStart[t]; c < r.copyEnd[t]; c++ {
+		if r.holderInstance(c) == i {
+			own = min(own, r.rank(c))
+		}
+	}
+	return r.bestCopy(t, func(c int32) bool { return r.holderInstance(c) != i && r.rank(c) < own }, r.lessLag) == none
+}
+
+func (r *round) hotOn(t, i int32) bool {
+	return r.bestCopy(t, func(c int32) bool { return r.holderInstance(c) == i && r.caughtUp(c) }, r.lessLag) != none
+}
+
+// placeBack gives the task to its old instance: to the member with the best copy, else to the one that had it if that is there.
+func (r *round) placeBack(t, i int32) bool {
+	m := none
+	if c := r.bestCopy(t, func(c int32) bool { return r.holderInstance(c) == i }, r.lessLag); c != none {
+		m = r.copies[c].member
+	} else if who := r.lastRun(t); who >= 0 {
+		m = r.memberNamed(r.memory.prev.Members[who].Member)
+	}
+	r.place(t, i, m, ReasonInstanceBack)
+	return true
+}
+
+// weight returns what a stateful task weighs in the units of its kind.
+func (r *round) weight(t int32) int64 { return r.stateful.weights[r.classOf(&r.stateful, t)] }
+
+// compareLoad orders instances by their planned load for their capacity.
+func (r *round) compareLoad(a, b int32) int {
+	return compareRatios(r.planned[a], r.instances[a].capacity, r.planned[b], r.instances[b].capacity)
+}
+
+// runHotCopy runs a task without owner from a copy that has caught up: on the staying instance with the lightest planned load,
+// else on a leaving one before its deadline, where it runs until it is learned elsewhere (R1.3).
+func (r *round) runHotCopy(t int32) bool {
+	hot := r.bestCopy(t, func(c int32) bool { return r.caughtUp(c) && r.staysAt(c) }, func(a, b int32) bool {
+		if d := r.compareLoad(r.holderInstance(a), r.holderInstance(b)); d != 0 {
+			return d < 0
+		}
+		return r.lessLag(a, b)
+	})
+	why := ReasonCopyCaughtUp
+	if hot == none && r.somebodySpeaks {
+		why = ReasonHotOnLeaving
+		hot = r.bestCopy(t, func(c int32) bool {
+			return r.caughtUp(c) && !r.instances[r.holderInstance(c)].overdue
+		}, r.lessLag)
+	}
+	if hot == none {
+		return false
+	}
+	r.place(t, r.holderInstance(hot), r.copies[hot].member, r.whyMoved(t, why))
+	return true
+}
+
+// whyMoved returns why a task is not where its owner runs it, or how where it has none.
+func (r *round) whyMoved(t int32, how Reason) Reason {
+	o := r.owner[t]
+	if o == none {
+		return how
+	}
+	switch in := &r.instances[r.members[o].instance]; {
+	case in.overdue:
+		return ReasonDeadline
+	case r.isRestoring(t):
+		return ReasonRestoring
+	case in.leaving:
+		return ReasonNoLearners
+	default:
+		return how
+	}
+}
+
+// awaitInstance lets the task wait for an instance that vanished without leaving, until RejoinDelay has passed (R7).
+func (r *round) awaitInstance(t int32) bool {
+	if r.owner[t] != none {
+		return false
+	}
+	h := r.lastHolder(t)
+	if h == nil || h.present != none || h.leaving || h.absent >= r.config.RejoinDelay {
+		return false
+	}
+	r.status[t] = awaited
+	r.awaiting = true
+	if who := r.lastRun(t); who >= 0 {
+		r.moves = append(r.moves, Move{r.topology.id(t), r.memory.prev.Members[who].Member, "", MoveAwait, ReasonAwaited})
+	}
+	return true
+}
+
+// runBestCopy runs a task without owner from the copy with the least to replay (R1.4).
+func (r *round) runBestCopy(t int32) bool {
+	c := r.bestCopy(t, r.staysAt, func(a, b int32) bool {
+		if r.copies[a].lag == r.copies[b].lag && r.copies[a].learns != r.copies[b].learns {
+			return r.copies[a].learns
+		}
+		return r.lessLag(a, b)
+	})
+	if c == none {
+		return false
+	}
+	r.place(t, r.holderInstance(c), r.copies[c].member, r.whyMoved(t, ReasonBestCopy))
+	return true
+}
+
+// waits reports whether the task runs nowhere in this round. While it does, every copy of it stays what it is (R2).
+func (r *round) waits(t int32) bool {
+	return r.status[t] != placed || r.mustStop(t)
+}
+
+// mustStop reports whether the owner of a task has to stop it so that it can start on another instance or member.
+func (r *round) mustStop(t int32) bool {
+	o := r.owner[t]
+	return o != none && r.running[t] && o != r.destMember[t]
+}

@@ -1,0 +1,247 @@
+package assignor
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+)
+
+// list numbers the task lists of a MemberAssignment.
+type list int
+
+const (
+	activeList list = iota
+	handoverList
+	revokeList
+	learnerList
+	standbyList
+	numLists
+)
+
+// lists collects the tasks of every list of every member, first as entries, then in one block of ids.
+type lists struct {
+	entries [numLists][]entry
+}
+
+// entry puts a task in a list of a member.
+type entry struct{ task, member int32 }
+
+func (l *lists) add(which list, t, m int32) {
+	l.entries[which] = append(l.entries[which], entry{t, m})
+}
+
+// answer writes down what the round has decided, with the members' names and the tasks' ids.
+func (r *round) answer() *Assignment {
+	l := &lists{}
+	r.listRunning(l)
+	r.listCopies(l)
+	a := &Assignment{
+		Generation:      r.generation(),
+		Members:         make([]MemberAssignment, len(r.members)),
+		Departed:        r.departures(),
+		MissingStandbys: r.standbys.missing,
+	}
+	for m := range r.members {
+		in := r.members[m].in
+		a.Members[m] = MemberAssignment{
+			Member: in.ID, Instance: in.instanceName(), Leaving: in.Leaving, Version: in.Version, Generation: a.Generation,
+		}
+	}
+	r.writeLists(l, a.Members)
+	r.setDeadlines(l, a)
+	slices.SortFunc(r.moves, func(x, y Move) int {
+		return cmp.Or(x.Task.Compare(y.Task), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.From, y.From), cmp.Compare(x.To, y.To))
+	})
+	a.Moves = slices.Clip(r.moves)
+	return a
+}
+
+// generation returns the caller's generation where that is greater than every one seen, else one more than the greatest.
+func (r *round) generation() int32 {
+	if g := r.config.Generation; g > r.seen && g != math.MaxInt32 {
+		return g
+	}
+	return r.seen + 1
+}
+
+// listRunning lists what members run, what they must stop and what others learn meanwhile.
+func (r *round) listRunning(l *lists) {
+	for t := range r.topology.size() {
+		switch {
+		case r.status[t] == shed:
+			r.revoke(l, t, none)
+		case r.status[t] != placed:
+		case r.mustStop(t):
+			r.revoke(l, t, r.destMember[t])
+		default:
+			l.add(activeList, t, r.destMember[t])
+			if r.learnAt[t] != none {
+				l.add(handoverList, t, r.destMember[t])
+			}
+			r.noteActive(t)
+		}
+	}
+	for t := r.topology.size(); t < int32(r.topology.all()); t++ {
+		if r.status[t] != fenced {
+			l.add(activeList, t, r.owner[t])
+		}
+	}
+	for _, c := range r.revocations {
+		l.add(revokeList, c.task, c.member)
+	}
+	slices.SortFunc(l.entries[revokeList], func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.task, b.task), cmp.Compare(a.member, b.member))
+	})
+}
+
+// revoke makes the owner of a task stop it; to is who will run it, none where the next round says.
+func (r *round) revoke(l *lists, t, to int32) {
+	l.add(revokeList, t, r.owner[t])
+	r.note(MoveRevoke, r.why[t], t, r.owner[t], to)
+}
+
+// note records a decision.
+func (r *round) note(kind MoveKind, why Reason, t, from, to int32) {
+	r.moves = append(r.moves, Move{r.topology.id(t), r.nameOf(from), r.nameOf(to), kind, why})
+}
+
+func (r *round) nameOf(m int32) string {
+	if m == none {
+		return ""
+	}
+	return r.members[m].in.ID
+}
+
+// noteActive records that a task runs on another member than before. The first placement of a task nobody held is no move.
+func (r *round) noteActive(t int32) {
+	from, held := r.formerOwner(t)
+	to := r.nameOf(r.destMember[t])
+	if from == to || !held && r.copyStart[t] == r.copyEnd[t] {
+		return
+	}
+	r.moves = append(r.moves, Move{r.topology.id(t), from, to, MoveActive, r.why[t]})
+}
+
+// formerOwner returns the id of the member that ran the task until now, "" where nobody knows it, and whether anybody did.
+func (r *round) formerOwner(t int32) (id string, held bool) {
+	if o := r.owner[t]; o != none {
+		return r.nameOf(o), true
+	}
+	if who := r.lastRun(t); who >= 0 {
+		return r.memory.prev.Members[who].Member, true
+	} else if who != nobody {
+		return "", true
+	}
+	if revokes := r.lastRevokes(t); len(revokes) > 0 {
+		return r.memory.prev.Members[revokes[0].member].Member, true
+	}
+	return "", false
+}
+
+// departures returns the vanished instances that tasks wait for.
+func (r *round) departures() []Departure {
+	if !r.awaiting {
+		return nil
+	}
+	tasks := make([][]TaskID, len(r.memory.holders))
+	for t := range r.topology.size() {
+		if r.status[t] == awaited {
+			h, _ := r.holderNamed(r.lastHolder(t).name)
+			tasks[h] = append(tasks[h], r.topology.id(t))
+		}
+	}
+	var departed []Departure
+	for h := range tasks {
+		if len(tasks[h]) > 0 {
+			departed = append(departed, Departure{r.memory.holders[h].name, r.memory.holders[h].absent, slices.Clip(tasks[h])})
+		}
+	}
+	return slices.Clip(departed)
+}
+
+// writeLists turns the entries into the members' lists: views of one block, with no room to grow into each other.
+func (r *round) writeLists(l *lists, members []MemberAssignment) {
+	total := 0
+	for which := range l.entries {
+		total += len(l.entries[which])
+	}
+	block := make([]TaskID, total)
+	sizes := make([]int, len(members))
+	for which := range numLists {
+		clear(sizes)
+		for _, e := range l.entries[which] {
+			sizes[e.member]++
+		}
+		for m := range members {
+			if sizes[m] > 0 {
+				*members[m].list(which) = block[:0:sizes[m]]
+				block = block[sizes[m]:]
+			}
+		}
+		for _, e := range l.entries[which] {
+			tasks := members[e.member].list(which)
+			*tasks = append(*tasks, r.topology.id(e.task))
+		}
+	}
+	if len(r.topology.foreign) == 0 {
+		return
+	}
+	for m := range members { // foreign tasks have the last numbers, but their ids may come first
+		slices.SortFunc(members[m].Active, TaskID.Compare)
+		slices.SortFunc(members[m].Revoke, TaskID.Compare)
+	}
+}
+
+func (ma *MemberAssignment) list(which list) *[]TaskID {
+	switch which {
+	case activeList:
+		return &ma.Active
+	case handoverList:
+		return &ma.Handover
+	case revokeList:
+		return &ma.Revoke
+	case learnerList:
+		return &ma.Learners
+	default:
+		return &ma.Standbys
+	}
+}
+
+// setDeadlines says when the next round must come: at once where somebody has something new to stop (R2), else at the nearest
+// deadline of a drain or a departure (R7), or when an order to stop is to be repeated.
+func (r *round) setDeadlines(l *lists, a *Assignment) {
+	for _, e := range l.entries[revokeList] {
+		if r.revokedBefore(e.task, e.member) {
+			a.NextRebalance = soonest(a.NextRebalance, RevokeRetry)
+		} else {
+			a.FollowUp = true
+		}
+	}
+	for i := range r.instances {
+		in := &r.instances[i]
+		if in.leaving && !in.overdue && !in.stays && r.config.ScaleDownTimeout > 0 && r.holdsAnything(in, a.Members) {
+			a.NextRebalance = soonest(a.NextRebalance, r.config.ScaleDownTimeout-in.leavingFor)
+		}
+	}
+	for _, d := range a.Departed {
+		a.NextRebalance = soonest(a.NextRebalance, r.config.RejoinDelay-d.Absent)
+	}
+	for m := range a.Members {
+		a.Members[m].FollowUp = a.FollowUp
+	}
+}
+
+func soonest(a, b time.Duration) time.Duration {
+	if a == 0 {
+		return b
+	}
+	return min(a, b)
+}
+
+func (r *round) holdsAnything(in *instance, members []MemberAssignment) bool {
+	return slices.ContainsFunc(in.members, func(m int32) bool {
+		ma := &members[m]
+		return len(ma.Active)+len(ma.Revoke)+len(ma.Learners)+len(ma.Standbys) > 0
+	})
+}

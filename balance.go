@@ -1,0 +1,361 @@
+package assignor
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// fairRange returns the least and the greatest load that counts as fair for one that has capacity of sum: its share of total,
+// rounded outwards, give or take percent of it (R4). It never is below one task where the share is one or more.
+func fairRange(total, capacity, sum int64, percent int) (lo, hi int64) {
+	lo, _ = scaled(total, capacity, int64(100-percent), sum*100)
+	hi, rest := scaled(total, capacity, int64(100+percent), sum*100)
+	if rest > 0 {
+		hi++
+	}
+	if share, _ := scaled(total, capacity, 1, sum); share >= 1 {
+		lo = max(lo, 1)
+	}
+	return lo, hi
+}
+
+// scaled returns a x b x c / d and the remainder, exact for a x b x c below 2^127 and a quotient below 2^63.
+func scaled(a, b, c, d int64) (quotient, rest int64) {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	top, low := bits.Mul64(lo, uint64(c))
+	q, rem := bits.Div64(hi*uint64(c)+top, low, uint64(d))
+	return int64(q), int64(rem)
+}
+
+// compareRatios compares a/b with c/d, all at least 0 and b and d above 0, without overflow.
+func compareRatios(a, b, c, d int64) int {
+	h1, l1 := bits.Mul64(uint64(a), uint64(d))
+	h2, l2 := bits.Mul64(uint64(c), uint64(b))
+	switch {
+	case h1 < h2 || h1 == h2 && l1 < l2:
+		return -1
+	case h1 == h2 && l1 == l2:
+		return 0
+	default:
+		return 1
+	}
+}
+
+// levelling is the rule of R4 by which loads become targets, for instances or for the members of one: each part's target is as
+// close to what it has as its bounds allow, and what is then missing or left over comes from the heaviest or goes to the
+// lightest. All slices have one entry a part.
+type levelling struct {
+	capacity []int64
+	base     []int64 // load that stays whatever is decided, for comparing who is lightest
+	have     []int64
+	prefer   []int64 // where two targets cost the same, the ones nearer to this
+	lo, hi   []int64 // what a target is within, as far as incoming allows
+	raise    []int64 // up to where each takes of what is left over before any takes more
+	floor    []int64 // what the heaviest may be lowered to where something is missing
+	spill    []int64 // up to where each takes what is left over when all others have come up to hi
+	last     []int64 // the same when all have come up to spill: no bound but for those that may not take anything
+	incoming int64   // what has to go somewhere and is in nobody's have
+}
+
+// demand is what there is to share out of one kind of tasks, and who may take more.
+type demand struct {
+	base      []int64 // by instance, load of the other kind; nil: nothing
+	have      counts
+	prefer    counts           // without counts: have
+	incoming  []int64          // by class, tasks that have to go somewhere and are in nobody's have
+	receives  func(i int) bool // may be raised to its fair share
+	overflows func(i int) bool // may take what the others cannot
+}
+
+// levelKind returns how many tasks of each class every instance should have, where those above their range give up some (R4).
+func (r *round) levelKind(k *kind, d demand) counts {
+	if !k.unit() {
+		return r.newWeighing(k, d).level()
+	}
+	l := r.newLevelling(k, d)
+	for i := range r.instances {
+		keeps := max(l.have[i], l.prefer[i])
+		if !d.receives(i) {
+			l.lo[i], l.hi[i] = min(l.lo[i], keeps), min(l.hi[i], keeps)
+		}
+		l.floor[i] = l.lo[i]
+	}
+	return counts{l.targets(), len(r.instances)}
+}
+
+// fillKind is levelKind where nobody gives up anything: it only says where incoming goes (R1.5).
+func (r *round) fillKind(k *kind, d demand) counts {
+	if !k.unit() {
+		return r.newWeighing(k, d).fill()
+	}
+	l := r.newLevelling(k, d)
+	for i, have := range l.have {
+		l.floor[i] = have
+		l.raise[i], l.lo[i] = max(l.lo[i], have), have
+		l.hi[i], l.spill[i] = max(l.hi[i], have), max(l.spill[i], have)
+		if !d.receives(i) {
+			l.raise[i], l.hi[i] = have, have
+		}
+	}
+	return counts{l.targets(), len(r.instances)}
+}
+
+// newLevelling has the fair range of every instance that stays as its bounds. One that leaves has nothing and takes nothing.
+func (r *round) newLevelling(k *kind, d demand) levelling {
+	l := newLevelling(len(r.instances))
+	l.incoming = d.incoming[0]
+	total := r.totalOf(k, d.base)
+	for i := range r.instances {
+		in := &r.instances[i]
+		l.capacity[i] = in.capacity
+		if !in.stays {
+			continue
+		}
+		if d.base != nil {
+			l.base[i] = d.base[i]
+		}
+		lo, hi := fairRange(total, in.capacity, r.staying, r.config.ImbalancePercent)
+		l.have[i], l.lo[i], l.hi[i] = d.have.n[i], max(0, lo-l.base[i]), max(0, hi-l.base[i])
+		if d.overflows(i) {
+			l.spill[i], l.last[i] = l.hi[i], math.MaxInt64
+		}
+	}
+	if l.prefer = d.prefer.n; l.prefer == nil {
+		l.prefer = l.have
+	}
+	return l
+}
+
+// totalOf returns the load that is shared out among the instances that stay: that of all tasks of the kind but those that are
+// fenced or awaited, and base.
+func (r *round) totalOf(k *kind, base []int64) int64 {
+	total := int64(0)
+	for t := range r.topology.size() {
+		if s := r.status[t]; r.stateless(t) == k.stateless && (s == placed || s == unplaced) {
+			total += k.weights[r.classOf(k, t)]
+		}
+	}
+	for _, b := range base {
+		total += b
+	}
+	return total
+}
+
+func newLevelling(parts int) levelling {
+	block := make([]int64, 9*parts)
+	next := func() []int64 {
+		s := block[:parts:parts]
+		block = block[parts:]
+		return s
+	}
+	return levelling{capacity: next(), base: next(), have: next(), lo: next(), hi: next(), raise: next(), floor: next(), spill: next(), last: next()}
+}
+
+// targets returns the target of every part. Their sum is what the parts have plus incoming, unless nobody may take the rest.
+// With the bounds of fairRange the sum of max(0, have - target) is the smallest that any targets within the bounds reach.
+// It costs O(parts + left over or missing log parts); with bounds one apart that is at most O(parts log parts).
+func (l *levelling) targets() []int64 {
+	target := make([]int64, len(l.have))
+	rest := l.incoming
+	for i := range target {
+		target[i] = max(l.lo[i], min(l.hi[i], l.have[i]))
+		rest += l.have[i] - target[i]
+	}
+	if rest < 0 {
+		l.take(target, -rest)
+		return target
+	}
+	for _, bound := range [][]int64{l.raise, l.hi, l.have, l.spill, l.last} {
+		rest = l.give(target, rest, bound)
+	}
+	return target
+}
+
+// give raises the lightest below bound, one by one, first those that prefer more, and returns what is left.
+func (l *levelling) give(target []int64, rest int64, bound []int64) int64 {
+	if rest == 0 {
+		return 0
+	}
+	h := ranking{less: func(a, b int32) bool {
+		if pa, pb := l.prefer[a] > target[a], l.prefer[b] > target[b]; pa != pb {
+			return pa
+		}
+		return l.lighter(target, a, b)
+	}}
+	for i := range target {
+		if target[i] < bound[i] {
+			h.items = append(h.items, int32(i))
+		}
+	}
+	for h.init(); rest > 0 && len(h.items) > 0; rest-- {
+		i := h.items[0]
+		target[i]++
+		h.settleTop(target[i] < bound[i])
+	}
+	return rest
+}
+
+// take lowers the heaviest above floor, one by one, first those that prefer less.
+func (l *levelling) take(target []int64, missing int64) {
+	h := ranking{less: func(a, b int32) bool {
+		if pa, pb := l.prefer[a] < target[a], l.prefer[b] < target[b]; pa != pb {
+			return pa
+		}
+		if d := l.compare(target, a, b); d != 0 {
+			return d > 0
+		}
+		return a < b
+	}}
+	for i := range target {
+		if target[i] > l.floor[i] {
+			h.items = append(h.items, int32(i))
+		}
+	}
+	for h.init(); missing > 0 && len(h.items) > 0; missing-- {
+		i := h.items[0]
+		target[i]--
+		h.settleTop(target[i] > l.floor[i])
+	}
+}
+
+func (l *levelling) compare(target []int64, a, b int32) int {
+	return compareRatios(l.base[a]+target[a], l.capacity[a], l.base[b]+target[b], l.capacity[b])
+}
+
+func (l *levelling) lighter(target []int64, a, b int32) bool {
+	if d := l.compare(target, a, b); d != 0 {
+		return d < 0
+	}
+	return a < b
+}
+
+// ranking is a binary heap of numbers whose first one changes its rank or goes.
+type ranking struct {
+	items []int32
+	less  func(a, b int32) bool
+}
+
+func (h *ranking) init() {
+	for i := len(h.items)/2 - 1; i >= 0; i-- {
+		h.down(i)
+	}
+}
+
+// settleTop restores the order after the first item has changed; where it does not stay it is removed.
+func (h *ranking) settleTop(stays bool) {
+	if !stays {
+		last := len(h.items) - 1
+		h.items[0] = h.items[last]
+		h.items = h.items[:last]
+	}
+	h.down(0)
+}
+
+func (h *ranking) down(i int) {
+	for {
+		first := i
+		for c := 2*i + 1; c <= 2*i+2 && c < len(h.items); c++ {
+			if h.less(h.items[c], h.items[first]) {
+				first = c
+			}
+		}
+		if first == i {
+			return
+		}
+		h.items[i], h.items[first] = h.items[first], h.items[i]
+		i = first
+	}
+}
+
+// filled returns n times v.
+func filled(n int, v int32) []int32 {
+	s := make([]int32, n)
+	for i := range s {
+		s[i] = v
+	}
+	return s
+}
+
+// kind is the tasks that are levelled together: the stateful ones, or the stateless ones on top of them.
+type kind struct {
+	stateless bool
+	weights   []int64 // the distinct weights of its tasks, the greatest first; equal weights count as 1
+	classOf   []int32 // by subtopology, the index of its weight; none for those of the other kind
+}
+
+// classes sorts the subtopologies of one kind by weight.
+func (r *round) classes(stateless bool) kind {
+	k := kind{stateless: stateless, classOf: filled(len(r.topology.subs), none)}
+	for _, sub := range r.topology.subs {
+		if sub.Stateless == stateless && sub.Partitions > 0 {
+			k.weights = append(k.weights, sub.weight())
+		}
+	}
+	slices.Sort(k.weights)
+	slices.Reverse(k.weights)
+	k.weights = slices.Compact(k.weights)
+	for s, sub := range r.topology.subs {
+		if sub.Stateless == stateless && sub.Partitions > 0 {
+			class, _ := slices.BinarySearchFunc(k.weights, sub.weight(), func(a, b int64) int { return cmp.Compare(b, a) })
+			k.classOf[s] = int32(class)
+		}
+	}
+	return k
+}
+
+// unit reports whether loads of this kind are counts of tasks.
+func (k *kind) unit() bool { return len(k.weights) == 1 && k.weights[0] == 1 }
+
+// indexKinds sorts the tasks into those that are levelled together.
+func (r *round) indexKinds() {
+	weights := make([]int64, 0, len(r.topology.subs))
+	for _, sub := range r.topology.subs {
+		if sub.Partitions > 0 {
+			weights = append(weights, sub.weight())
+		}
+	}
+	slices.Sort(weights)
+	oneWeight := len(slices.Compact(weights)) <= 1
+	r.stateful = r.classes(false)
+	r.loads = r.classes(false)
+	r.statelessKind = r.classes(true)
+	r.stateful.count()
+	if oneWeight {
+		r.loads.count()
+		r.statelessKind.count()
+	}
+}
+
+// count makes loads of this kind counts, where it has one weight only.
+func (k *kind) count() {
+	if len(k.weights) == 1 {
+		k.weights[0] = 1
+	}
+}
+
+// counts holds one number for each class of a kind and each instance.
+type counts struct {
+	n         []int64
+	instances int
+}
+
+func (r *round) newCounts(k *kind) counts {
+	return counts{make([]int64, len(k.weights)*len(r.instances)), len(r.instances)}
+}
+
+func (c counts) of(class int32) []int64 {
+	return c.n[int(class)*c.instances:][:c.instances]
+}
+
+// load returns the summed weight on instance i.
+func (c counts) load(k *kind, i int) int64 {
+	sum := int64(0)
+	for class, w := range k.weights {
+		sum += w * c.n[class*c.instances+i]
+	}
+	return sum
+}
+
+func (c counts) clone() counts { return counts{slices.Clone(c.n), c.instances} }

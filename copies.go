@@ -1,0 +1,153 @@
+package assignor
+
+import "math"
+
+// replica is a copy of a stateful task of the topology that its holder does not run.
+type replica struct {
+	lag     uint64 // records still to replay, unknownLag where nobody knows
+	task    int32
+	member  int32
+	learns  bool // reported as a learner
+	expired bool // a learner that has been at it for longer than LearnerTimeout
+}
+
+// unknownLag is greater than every known lag, so that unknown ones come last.
+const unknownLag = math.MaxUint64
+
+func lagOf(reported int64) uint64 {
+	if reported < 0 {
+		return unknownLag
+	}
+	return uint64(reported)
+}
+
+func (r *round) caughtUp(c int32) bool { return r.copies[c].lag <= uint64(r.config.AcceptableLag) }
+
+// rank is the lag of a copy for comparisons in which all that have caught up are equal.
+func (r *round) rank(c int32) uint64 {
+	if r.caughtUp(c) {
+		return 0
+	}
+	return r.copies[c].lag
+}
+
+// readCopies collects the copies of every task, in member order, one a member: where a member reports a task twice the
+// smallest lag counts, and a learner stays one. The copy of a task that the member itself runs is no copy: it is being
+// restored there if it has not caught up.
+func (r *round) readCopies() {
+	n := r.topology.size()
+	r.copyStart = make([]int32, n+1)
+	r.copyEnd = make([]int32, n)
+	for m := range r.members {
+		r.countCopies(r.members[m].in.Learners)
+		r.countCopies(r.members[m].in.Standbys)
+	}
+	for t := range n {
+		r.copyStart[t+1] += r.copyStart[t]
+		r.copyEnd[t] = r.copyStart[t]
+	}
+	r.copies = make([]replica, r.copyStart[n])
+	for m := range r.members {
+		for _, l := range r.members[m].in.Learners {
+			r.addCopy(l, int32(m), true)
+		}
+		for _, s := range r.members[m].in.Standbys {
+			r.addCopy(s, int32(m), false)
+		}
+	}
+}
+
+// statefulTask returns the number of a task that can have copies, else none.
+func (r *round) statefulTask(id TaskID) int32 {
+	t := r.topology.number(id)
+	if t == none || t >= r.topology.size() || r.stateless(t) {
+		return none
+	}
+	return t
+}
+
+func (r *round) stateless(t int32) bool { return r.topology.subs[r.topology.subOf[t]].Stateless }
+
+func (r *round) countCopies(replicas []Replica) {
+	for i := range replicas {
+		if t := r.statefulTask(replicas[i].Task); t != none {
+			r.copyStart[t+1]++
+		}
+	}
+}
+
+func (r *round) addCopy(reported Replica, m int32, learns bool) {
+	t := r.statefulTask(reported.Task)
+	if t == none {
+		r.noteEnded(reported.Task, m, learns)
+		return
+	}
+	c := replica{task: t, lag: lagOf(reported.Lag), member: m, learns: learns, expired: learns && r.config.timedOut(reported)}
+	if r.runs(t, m) {
+		r.noteRestoring(t, m, c.lag)
+		return
+	}
+	if last := r.copyEnd[t] - 1; last >= r.copyStart[t] && r.copies[last].member == m {
+		r.copies[last].lag = min(r.copies[last].lag, c.lag)
+		return
+	}
+	r.copies[r.copyEnd[t]] = c
+	r.copyEnd[t]++
+}
+
+// runs reports whether the member runs the task, as its owner or as one that must stop it for a conflict.
+func (r *round) runs(t, m int32) bool {
+	if r.owner[t] == m {
+		return r.running[t]
+	}
+	for _, c := range r.revocations { // only conflicts so far: few
+		if c.task == t && c.member == m {
+			return true
+		}
+	}
+	return false
+}
+
+// noteRestoring remembers that the owner of a task is still restoring it.
+func (r *round) noteRestoring(t, m int32, lag uint64) {
+	if r.owner[t] != m || lag <= uint64(r.config.AcceptableLag) {
+		return
+	}
+	if r.restoring == nil {
+		r.restoring = make([]bool, r.topology.size())
+	}
+	r.restoring[t] = true
+}
+
+func (r *round) isRestoring(t int32) bool { return r.restoring != nil && r.restoring[t] }
+
+// noteEnded records that a member drops a copy of a task that has ended, or that never had state.
+func (r *round) noteEnded(id TaskID, m int32, learns bool) {
+	kind := MoveStopStandby
+	if learns {
+		kind = MoveStopLearn
+	}
+	r.moves = append(r.moves, Move{Task: id, From: r.members[m].in.ID, Kind: kind, Reason: ReasonEnded})
+}
+
+// bestCopy returns the copy of t that comes first by less among those that ok admits, or none.
+func (r *round) bestCopy(t int32, ok func(c int32) bool, less func(a, b int32) bool) int32 {
+	best := none
+	for c := r.copyStart[t]; c < r.copyEnd[t]; c++ {
+		if ok(c) && (best == none || less(c, best)) {
+			best = c
+		}
+	}
+	return best
+}
+
+// holderInstance returns the instance that holds a copy.
+func (r *round) holderInstance(c int32) int32 { return r.members[r.copies[c].member].instance }
+
+// lessLag orders copies by lag, then by their holder's id. (The copies of a task are in member order.)
+func (r *round) lessLag(a, b int32) bool {
+	if r.copies[a].lag != r.copies[b].lag {
+		return r.copies[a].lag < r.copies[b].lag
+	}
+	return a < b
+}

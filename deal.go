@@ -1,0 +1,305 @@
+package assignor
+
+import (
+	"cmp"
+	"slices"
+)
+
+// maxSpread bounds the table of instances x subtopologies (in cells) that keeps subtopologies spread. Beyond it, which takes
+// thousands of each, tasks are dealt out in id order instead.
+const maxSpread = 1 << 24
+
+// spread counts, for each instance and subtopology, the tasks that the instance is planned to have. Without cells it counts
+// nothing.
+type spread struct {
+	cells []int32
+	subs  int
+}
+
+func (r *round) newSpread() spread {
+	s := spread{subs: len(r.topology.subs)}
+	if s.subs*len(r.instances) <= maxSpread {
+		s.cells = make([]int32, s.subs*len(r.instances))
+	}
+	return s
+}
+
+func (s *spread) add(sub, i int32, n int32) {
+	if s.cells != nil {
+		s.cells[int(i)*s.subs+int(sub)] += n
+	}
+}
+
+func (s *spread) move(sub, from, to int32) {
+	s.add(sub, from, -1)
+	s.add(sub, to, 1)
+}
+
+// excess returns by how much instance i is above its share of a subtopology, times the capacity of all that stay (R4). What
+// leaves has no share.
+func (r *round) excess(i, sub int32) int64 {
+	if r.spread.cells == nil {
+		return 0
+	}
+	share := int64(0)
+	if r.instances[i].stays {
+		share = int64(r.topology.subs[sub].Partitions) * r.instances[i].capacity
+	}
+	return int64(r.spread.cells[int(i)*r.spread.subs+int(sub)])*r.staying - share
+}
+
+func (r *round) cost(t int32) int64 {
+	s := r.topology.subOf[t]
+	return r.topology.subs[s].cost(t - r.topology.start[s])
+}
+
+// picker takes tasks from one instance, one at a time: from its fullest member, there from the subtopology that the instance is
+// furthest above its share of, there the cheapest to restore, and the smallest id (R5).
+type picker struct {
+	*round
+	instance int32
+	members  []pickMember
+	groups   []pickGroup
+}
+
+// pickMember holds for each class of tasks the groups that one member still has, by excess.
+type pickMember struct {
+	member int32
+	groups []ranking
+}
+
+// pickGroup is what is left of one member's tasks of one subtopology. excess may be out of date, but only too great.
+type pickGroup struct {
+	sub    int32
+	tasks  []int32
+	excess int64
+}
+
+// newPicker returns a picker of those of the tasks that admit accepts.
+func (r *round) newPicker(i int32, tasks []int32, admit func(t int32) bool) *picker {
+	sorted := make([]int32, 0, len(tasks))
+	for _, t := range tasks {
+		if admit(t) {
+			sorted = append(sorted, t)
+		}
+	}
+	slices.SortFunc(sorted, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(r.memberOf(a), r.memberOf(b)), cmp.Compare(r.topology.subOf[a], r.topology.subOf[b]),
+			cmp.Compare(r.cost(a), r.cost(b)), cmp.Compare(a, b))
+	})
+	p := &picker{round: r, instance: i}
+	for first, n := 0, 1; n <= len(sorted); n++ {
+		if n < len(sorted) && r.memberOf(sorted[n]) == r.memberOf(sorted[first]) && r.topology.subOf[sorted[n]] == r.topology.subOf[sorted[first]] {
+			continue
+		}
+		p.addGroup(r.memberOf(sorted[first]), sorted[first:n])
+		first = n
+	}
+	for m := range p.members {
+		for class := range p.members[m].groups {
+			p.members[m].groups[class].init()
+		}
+	}
+	return p
+}
+
+func (p *picker) addGroup(m int32, tasks []int32) {
+	if last := len(p.members) - 1; last < 0 || p.members[last].member != m {
+		classes := max(len(p.stateful.weights), len(p.statelessKind.weights))
+		added := pickMember{m, make([]ranking, classes)}
+		for class := range added.groups {
+			added.groups[class].less = p.lessGroup
+		}
+		p.members = append(p.members, added)
+	}
+	sub := p.topology.subOf[tasks[0]]
+	g := int32(len(p.groups))
+	p.groups = append(p.groups, pickGroup{sub, tasks, p.excess(p.instance, sub)})
+	ranking := &p.members[len(p.members)-1].groups[p.classOfSub(sub)]
+	ranking.items = append(ranking.items, g)
+}
+
+func (p *picker) lessGroup(a, b int32) bool {
+	if p.groups[a].excess != p.groups[b].excess {
+		return p.groups[a].excess > p.groups[b].excess
+	}
+	return p.groups[a].sub < p.groups[b].sub
+}
+
+// classOfSub returns the class of a subtopology among those of its own kind.
+func (r *round) classOfSub(sub int32) int32 {
+	if r.topology.subs[sub].Stateless {
+		return r.statelessKind.classOf[sub]
+	}
+	return r.stateful.classOf[sub]
+}
+
+// next takes a task of a class, none where the instance has no more.
+func (p *picker) next(class int32) int32 {
+	pm := p.fullest(class)
+	if pm == nil {
+		return none
+	}
+	h := &pm.groups[class]
+	g := &p.groups[h.items[0]]
+	for now := p.excess(p.instance, g.sub); now < g.excess; now = p.excess(p.instance, g.sub) {
+		g.excess = now
+		h.settleTop(true)
+		g = &p.groups[h.items[0]]
+	}
+	t := g.tasks[0]
+	g.tasks = g.tasks[1:]
+	p.memberTasks[pm.member]--
+	p.spread.add(g.sub, p.instance, -1)
+	g.excess = p.excess(p.instance, g.sub)
+	h.settleTop(len(g.tasks) > 0)
+	return t
+}
+
+// fullest returns the member with the most tasks for its capacity of those that have any of the class left.
+func (p *picker) fullest(class int32) *pickMember {
+	var best *pickMember
+	for i := range p.members {
+		pm := &p.members[i]
+		if len(pm.groups[class].items) == 0 {
+			continue
+		}
+		if best == nil || p.fuller(pm.member, best.member) {
+			best = pm
+		}
+	}
+	return best
+}
+
+func (r *round) fuller(a, b int32) bool {
+	return compareRatios(int64(r.memberTasks[a]), r.members[a].capacity, int64(r.memberTasks[b]), r.members[b].capacity) > 0
+}
+
+// memberOf returns the member that a placed task is with, as far as that is decided before R8.
+func (r *round) memberOf(t int32) int32 {
+	if m := r.destMember[t]; m != none {
+		return m
+	}
+	return r.instances[r.dest[t]].members[0]
+}
+
+// segment is the part of a pool that belongs to one subtopology.
+type segment struct {
+	sub   int32
+	tasks []int32
+	left  int
+}
+
+// deal gives every task of pool (ascending) to an instance with room, as far as room goes. The instances of the first group
+// take turns in id order, one task each, from the subtopology they are furthest below their share of, then those of the next
+// group. Last, within each subtopology, the tasks go in id order to the receivers in id order, in contiguous stretches (R4).
+func (r *round) deal(pool []int32, room []int64, groups [][]int32, give func(t, i int32)) {
+	slices.Sort(pool)
+	var segments []segment
+	for first, n := 0, 1; n <= len(pool); n++ {
+		if n < len(pool) && r.topology.subOf[pool[n]] == r.topology.subOf[pool[first]] {
+			continue
+		}
+		segments = append(segments, segment{r.topology.subOf[pool[first]], pool[first:n], n - first})
+		first = n
+	}
+	takers := slices.Concat(groups...)
+	if len(segments)*len(takers) > maxSpread || r.spread.cells == nil {
+		r.dealInOrder(pool, room, groups, give)
+		return
+	}
+	takes := make([]int32, len(segments)*len(takers)) // by taker, then segment
+	first := 0
+	for _, group := range groups {
+		r.takeTurns(segments, room, group, takes[first*len(segments):][:len(group)*len(segments)])
+		first += len(group)
+	}
+	handOver(segments, takers, takes, give)
+}
+
+// takeTurns counts in takes how many tasks of each segment each taker gets.
+func (r *round) takeTurns(segments []segment, room []int64, takers []int32, takes []int32) {
+	pooled := 0
+	for _, s := range segments {
+		pooled += s.left
+	}
+	wishes := make([]ranking, len(takers))
+	for k, i := range takers {
+		wishes[k] = r.newWishes(segments, i)
+	}
+	for gave := true; gave && pooled > 0; {
+		gave = false
+		for k, i := range takers {
+			if pooled == 0 || room[i] <= 0 {
+				continue
+			}
+			s := wishes[k].firstLeft(segments)
+			segments[s].left--
+			takes[k*len(segments)+int(s)]++
+			room[i]--
+			pooled--
+			r.spread.add(segments[s].sub, i, 1)
+			wishes[k].down(0)
+			gave = true
+		}
+	}
+}
+
+// newWishes ranks the segments by how far instance i is below its share of their subtopology.
+func (r *round) newWishes(segments []segment, i int32) ranking {
+	h := ranking{less: func(a, b int32) bool {
+		ea, eb := r.excess(i, segments[a].sub), r.excess(i, segments[b].sub)
+		if ea != eb {
+			return ea < eb
+		}
+		return a < b
+	}}
+	for s := range segments {
+		h.items = append(h.items, int32(s))
+	}
+	h.init()
+	return h
+}
+
+// firstLeft returns the first segment that has tasks left. The caller knows that there is one.
+func (h *ranking) firstLeft(segments []segment) int32 {
+	for segments[h.items[0]].left == 0 {
+		h.settleTop(false)
+	}
+	return h.items[0]
+}
+
+// handOver gives the tasks of each segment in id order to the takers in id order.
+func handOver(segments []segment, takers []int32, takes []int32, give func(t, i int32)) {
+	order := make([]int, len(takers))
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(takers[a], takers[b]) })
+	for s := range segments {
+		tasks := segments[s].tasks
+		for _, k := range order {
+			for n := takes[k*len(segments)+s]; n > 0; n-- {
+				give(tasks[0], takers[k])
+				tasks = tasks[1:]
+			}
+		}
+	}
+}
+
+// dealInOrder is deal for more takers and subtopologies than a table is kept of: the takers take turns, one task each.
+func (r *round) dealInOrder(pool []int32, room []int64, groups [][]int32, give func(t, i int32)) {
+	for _, group := range groups {
+		for gave := true; gave && len(pool) > 0; {
+			gave = false
+			for _, i := range group {
+				if len(pool) == 0 || room[i] <= 0 {
+					continue
+				}
+				give(pool[0], i)
+				pool, gave = pool[1:], true
+				room[i]--
+			}
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package assignor
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// ScaleDown returns the instances to tell to leave so that target of those that stay are left: those with the least to move, by
+// the weight of their active tasks, then by what those cost to restore, then the largest name. Instances that leave already do not
+// count, a target below 1 means 1, and members of one instance leave together. The names come back sorted; there are none where
+// no more than target stay. A task that the topology does not have weighs 1.
+//
+// It costs O(tasks log subtopologies + members log members).
+func ScaleDown(members []Member, target int, config Config) []string {
+	burdens := burdensOf(members, config)
+	surplus := len(burdens) - max(1, target)
+	if surplus <= 0 {
+		return nil
+	}
+	slices.SortFunc(burdens, func(a, b burden) int {
+		return cmp.Or(cmp.Compare(a.weight, b.weight), cmp.Compare(a.cost, b.cost), cmp.Compare(b.instance, a.instance))
+	})
+	names := make([]string, surplus)
+	for i := range names {
+		names[i] = burdens[i].instance
+	}
+	slices.Sort(names)
+	return names
+}
+
+// burden is what has to move if an instance leaves.
+type burden struct {
+	instance     string
+	weight, cost int64
+	leaving      bool
+}
+
+// burdensOf returns the burdens of the instances that stay.
+func burdensOf(members []Member, config Config) []burden {
+	burdens := make([]burden, len(members))
+	for i := range members {
+		burdens[i] = members[i].burden(config.Topology)
+	}
+	slices.SortFunc(burdens, func(a, b burden) int { return cmp.Compare(a.instance, b.instance) })
+	merged := burdens[:0]
+	for _, b := range burdens {
+		last := len(merged) - 1
+		if last < 0 || merged[last].instance != b.instance {
+			merged = append(merged, b)
+			continue
+		}
+		merged[last].weight = saturatingAdd(merged[last].weight, b.weight)
+		merged[last].cost = saturatingAdd(merged[last].cost, b.cost)
+		merged[last].leaving = merged[last].leaving && b.leaving
+	}
+	return slices.DeleteFunc(merged, func(b burden) bool { return b.leaving })
+}
+
+// burden adds up what a member runs, each task once: also what it has stopped for a hand-over that may yet come back.
+func (m *Member) burden(topology []Subtopology) burden {
+	b := burden{instance: m.instanceName(), leaving: m.Leaving}
+	for _, task := range sortedTasks(slices.Concat(m.Active, m.Revoked)) {
+		weight, cost := int64(1), int64(0)
+		if k := slices.IndexFunc(topology, func(s Subtopology) bool { return s.ID == task.Subtopology }); k >= 0 {
+			weight = topology[k].weight()
+			if costs := topology[k].RestoreCost; uint32(task.Partition) < uint32(len(costs)) {
+				cost = max(0, costs[task.Partition])
+			}
+		}
+		b.weight = saturatingAdd(b.weight, weight)
+		b.cost = saturatingAdd(b.cost, cost)
+	}
+	return b
+}
+
+func saturatingAdd(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}

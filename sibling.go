@@ -1,0 +1,157 @@
+package assignor
+
+import (
+	"cmp"
+	"slices"
+)
+
+// chooseMembers decides which member of its instance runs each task (R8): every member keeps what it has, as far as that leaves
+// those that stay at most one apart for their capacity; tasks that come to the instance fill up the members that have less.
+func (r *round) chooseMembers() {
+	tasks := r.tasksByInstance(func(t int32) bool { return !r.leavesInstance(t) })
+	for i := range r.instances {
+		in := &r.instances[i]
+		if len(in.members) > 1 {
+			r.shareAmong(in, tasks[i])
+			continue
+		}
+		for _, t := range tasks[i] {
+			r.destMember[t] = in.members[0]
+		}
+	}
+}
+
+// leavesInstance reports whether the task still runs on another instance than the one it is going to.
+func (r *round) leavesInstance(t int32) bool {
+	o := r.owner[t]
+	return o != none && r.running[t] && r.instanceOf(o) != r.dest[t]
+}
+
+// siblings are the members of one instance while its tasks are shared among them.
+type siblings struct {
+	*round
+	crew   []int32   // those that may have tasks: the ones that do not leave, or all where the instance leaves
+	keep   [][]int32 // the tasks that each of the crew has and keeps
+	coming []int32   // the tasks that are yet to be given to one of the crew
+}
+
+// shareAmong decides the member of each of the tasks, which the instance runs from now on. Those that others learn stay with
+// their member and do not count.
+func (r *round) shareAmong(in *instance, tasks []int32) {
+	s := &siblings{round: r}
+	for _, m := range in.members {
+		if in.leaving || !r.members[m].leaving {
+			s.crew = append(s.crew, m)
+		}
+	}
+	s.keep = make([][]int32, len(s.crew))
+	for _, t := range tasks {
+		if r.learnAt[t] != none && r.destMember[t] != none {
+			continue
+		}
+		if k, ok := s.keeper(t); ok {
+			s.keep[k] = append(s.keep[k], t)
+		} else {
+			s.coming = append(s.coming, t)
+		}
+	}
+	target := s.targets(r.awaiting || in.leaving)
+	s.release(target)
+	s.settle(target)
+}
+
+// keeper returns the position among the crew of the member that has the task, and false where it only comes to the instance or
+// where its member leaves.
+func (s *siblings) keeper(t int32) (int, bool) {
+	if o := s.owner[t]; o == none || o != s.destMember[t] {
+		return 0, false
+	}
+	return slices.BinarySearch(s.crew, s.owner[t])
+}
+
+// targets returns how many tasks each of the crew should have. Where it is frozen nobody gives up a task.
+func (s *siblings) targets(frozen bool) []int64 {
+	l := newLevelling(len(s.crew))
+	l.prefer, l.incoming = l.have, int64(len(s.coming))
+	total, sum := l.incoming, int64(0)
+	for k, m := range s.crew {
+		l.capacity[k], l.have[k] = s.members[m].capacity, int64(len(s.keep[k]))
+		total += l.have[k]
+		sum += l.capacity[k]
+	}
+	for k, have := range l.have {
+		l.lo[k], l.hi[k] = fairRange(total, l.capacity[k], sum, 0)
+		l.floor[k] = l.lo[k]
+		if frozen {
+			l.floor[k], l.raise[k], l.lo[k], l.hi[k] = have, max(l.lo[k], have), have, max(l.hi[k], have)
+		}
+	}
+	return l.targets()
+}
+
+// release makes members give up what they have above their target: first what has stopped anyway, then stateless tasks.
+func (s *siblings) release(target []int64) {
+	for k := range s.crew {
+		surplus := len(s.keep[k]) - int(target[k])
+		if surplus <= 0 {
+			continue
+		}
+		slices.SortFunc(s.keep[k], func(a, b int32) int {
+			return cmp.Or(firstTrue(!s.running[a], !s.running[b]), firstTrue(s.stateless(a), s.stateless(b)), cmp.Compare(a, b))
+		})
+		for _, t := range s.keep[k][:surplus] {
+			s.destMember[t], s.why[t] = none, ReasonSiblings
+		}
+		s.coming = append(s.coming, s.keep[k][:surplus]...)
+		s.keep[k] = s.keep[k][surplus:]
+	}
+}
+
+// firstTrue orders true before false.
+func firstTrue(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	default:
+		return 1
+	}
+}
+
+// settle gives the coming tasks, in id order, to the crew: first to the members that hold their copy, as far as those have
+// room, then to the lightest with room.
+func (s *siblings) settle(target []int64) {
+	count := make([]int64, len(s.crew))
+	h := ranking{less: func(a, b int32) bool {
+		ma, mb := s.crew[a], s.crew[b]
+		return cmp.Or(compareRatios(count[a], s.members[ma].capacity, count[b], s.members[mb].capacity), cmp.Compare(a, b)) < 0
+	}}
+	for k := range s.crew {
+		count[k] = int64(len(s.keep[k]))
+	}
+	slices.Sort(s.coming)
+	s.coming = slices.DeleteFunc(s.coming, func(t int32) bool {
+		k, ok := slices.BinarySearch(s.crew, s.destMember[t])
+		ok = ok && count[k] < target[k]
+		if ok {
+			count[k]++
+		}
+		return ok
+	})
+	for k := range s.crew {
+		if count[k] < target[k] {
+			h.items = append(h.items, int32(k))
+		}
+	}
+	h.init()
+	for _, t := range s.coming {
+		k := h.items[0]
+		if s.owner[t] != none && s.owner[t] == s.destMember[t] {
+			s.why[t] = ReasonMemberLeaving
+		}
+		s.destMember[t] = s.crew[k]
+		count[k]++
+		h.settleTop(count[k] < target[k])
+	}
+}

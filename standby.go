@@ -1,0 +1,365 @@
+package assignor
+
+import (
+	"cmp"
+	"slices"
+)
+
+// standbys is the state of placeStandbys: by instance numbers, so that the members are a later step.
+type standbys struct {
+	*round
+	width   int     // at most so many standbys a task
+	kept    []int32 // by task, width places each: the instances that keep a standby
+	keeps   []int32 // by task, how many of its places are taken
+	wanted  []int32 // by task, how many standbys it can have
+	count   []int64 // by instance, the standbys it keeps
+	total   int64   // the standbys wanted in all
+	lo, hi  []int64 // by instance, the fair range of count
+	pairs   []int32 // by instance of the active task, then of its standby; nil where there are too many instances
+	tags    []int32 // by instance, then SpreadTags: the number of the value
+	groups  []int32 // by instance, the first instance with the same values
+	shifted []bool  // by task, a standby goes elsewhere to even the load; nil where none does
+	missing int     // standbys that no instance can take
+	scratch []int32
+}
+
+// placeStandbys decides where the copies of every task that runs are kept (R6): as many as configured, each on another instance
+// that stays, none with the active task or its learner. Copies that are to go although nothing has replaced them yet stay beside
+// them (see extras).
+func (r *round) placeStandbys() {
+	s := r.newStandbys()
+	s.countReported()
+	s.keepReported()
+	if !r.allLeave && !r.awaiting && r.config.Standbys > 0 {
+		s.addMissing()
+		s.improveTags()
+		s.even()
+	}
+	r.standbys = s
+}
+
+func (r *round) newStandbys() *standbys {
+	n, instances := int(r.topology.size()), len(r.instances)
+	s := &standbys{round: r, width: min(r.config.Standbys, instances), count: make([]int64, instances)}
+	s.keeps, s.wanted = make([]int32, n), make([]int32, n)
+	s.kept = make([]int32, n*s.width)
+	if r.config.Standbys > 0 && instances*instances <= maxSpread {
+		s.pairs = make([]int32, instances*instances)
+	}
+	s.numberTags()
+	return s
+}
+
+// numberTags gives every value of every tag a number. A member without the tag has the value "".
+func (s *standbys) numberTags() {
+	n := len(s.config.SpreadTags)
+	s.tags = make([]int32, n*len(s.instances))
+	for k, tag := range s.config.SpreadTags {
+		values := make([]string, len(s.instances))
+		for i := range s.instances {
+			values[i] = s.members[s.instances[i].members[0]].in.Tags[tag]
+		}
+		sorted := slices.Clone(values)
+		slices.Sort(sorted)
+		for i, v := range values {
+			number, _ := slices.BinarySearch(sorted, v)
+			s.tags[i*n+k] = int32(number)
+		}
+	}
+	s.groupTags()
+}
+
+// groupTags finds the instances with the same values.
+func (s *standbys) groupTags() {
+	s.groups = make([]int32, len(s.instances))
+	order := make([]int32, len(s.instances))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Or(slices.Compare(s.tagsOf(a), s.tagsOf(b)), cmp.Compare(a, b))
+	})
+	for k, i := range order {
+		s.groups[i] = i
+		if k > 0 && slices.Equal(s.tagsOf(i), s.tagsOf(order[k-1])) {
+			s.groups[i] = s.groups[order[k-1]]
+		}
+	}
+}
+
+func (s *standbys) tagsOf(i int32) []int32 {
+	n := len(s.config.SpreadTags)
+	return s.tags[int(i)*n : (int(i)+1)*n]
+}
+
+// of returns the instances that keep a standby of the task.
+func (s *standbys) of(t int32) []int32 {
+	return s.kept[int(t)*s.width:][:s.keeps[t]]
+}
+
+// mayKeep reports whether instance i may keep a standby of the task beside those it has (S4, S5).
+func (s *standbys) mayKeep(t, i int32) bool {
+	return s.instances[i].stays && i != s.dest[t] && i != s.learnAt[t] && !slices.Contains(s.of(t), i)
+}
+
+// runsNow reports whether the task is one that has standbys and runs in this round.
+func (s *standbys) runsNow(t int32) bool { return !s.stateless(t) && !s.waits(t) }
+
+// states calls f for every copy of the task on an instance that may keep a standby of it: those that members report, and what
+// the previous owner has after a hand-over in this round.
+func (s *standbys) states(t int32, f func(i int32, lag uint64, learns bool)) {
+	for c := s.copyStart[t]; c < s.copyEnd[t]; c++ {
+		if i := s.holderInstance(c); s.mayKeep(t, i) {
+			f(i, s.copies[c].lag, s.copies[c].learns)
+		}
+	}
+	if o := s.owner[t]; o != none && o != s.destMember[t] && s.mayKeep(t, s.members[o].instance) {
+		f(s.members[o].instance, 0, false)
+	}
+}
+
+// countReported counts the copies there are, before any goes, and what every task wants.
+func (s *standbys) countReported() {
+	for t := range s.topology.size() {
+		if s.stateless(t) {
+			continue
+		}
+		if s.waits(t) {
+			s.countWaiting(t)
+			continue
+		}
+		reported := s.reported(t)
+		s.wanted[t] = min(int32(s.config.Standbys), s.eligible(t))
+		if s.allLeave {
+			s.wanted[t] = min(int32(s.config.Standbys), int32(len(reported)))
+		}
+		s.total += int64(s.wanted[t])
+		s.missing += s.config.Standbys - int(s.wanted[t])
+		for _, i := range reported {
+			s.count[i]++
+		}
+	}
+	s.lo, s.hi = make([]int64, len(s.instances)), make([]int64, len(s.instances))
+	for i := range s.instances {
+		if s.instances[i].stays {
+			s.lo[i], s.hi[i] = fairRange(s.total, s.instances[i].capacity, s.round.staying, s.config.ImbalancePercent)
+		}
+	}
+}
+
+// countWaiting counts the copies of a task that runs nowhere in this round: they stay what they are.
+func (s *standbys) countWaiting(t int32) {
+	for c := s.copyStart[t]; c < s.copyEnd[t]; c++ {
+		if !s.copies[c].learns {
+			s.count[s.holderInstance(c)]++
+			s.total++
+		}
+	}
+}
+
+// reported returns the instances that have a copy of the task and may keep it as a standby, in the scratch space.
+func (s *standbys) reported(t int32) []int32 {
+	s.scratch = s.scratch[:0]
+	s.states(t, func(i int32, _ uint64, learns bool) {
+		if !learns && !slices.Contains(s.scratch, i) {
+			s.scratch = append(s.scratch, i)
+		}
+	})
+	return s.scratch
+}
+
+// keepReported keeps the copies there are. Where a task has more than it wants, the one that shares most tag values with the other
+// copies goes, then the one on the instance furthest above its share. Lags do not matter here, so that the next round, when the
+// lags have changed, decides the same.
+func (s *standbys) keepReported() {
+	for t := range s.topology.size() {
+		if !s.runsNow(t) {
+			continue
+		}
+		left := s.reported(t)
+		for len(left) > int(s.wanted[t]) {
+			k := s.surplus(t, left)
+			s.count[left[k]]--
+			left = slices.Delete(left, k, k+1)
+		}
+		for _, i := range left {
+			s.put(t, i)
+		}
+	}
+}
+
+// put makes instance i keep a standby of the task. Its count is the caller's.
+func (s *standbys) put(t, i int32) {
+	s.kept[int(t)*s.width+int(s.keeps[t])] = i
+	s.keeps[t]++
+	s.pair(t, i, 1)
+}
+
+// pair counts how many standbys of one instance's tasks another one keeps.
+func (s *standbys) pair(t, i, n int32) {
+	if s.pairs != nil {
+		s.pairs[int(s.dest[t])*len(s.instances)+int(i)] += n
+	}
+}
+
+func (s *standbys) paired(t, i int32) int32 {
+	if s.pairs == nil {
+		return 0
+	}
+	return s.pairs[int(s.dest[t])*len(s.instances)+int(i)]
+}
+
+// surplus returns the position of the copy that goes first.
+func (s *standbys) surplus(t int32, copies []int32) int {
+	first := 0
+	for k := 1; k < len(copies); k++ {
+		a, b := copies[k], copies[first]
+		if cmp.Or(cmp.Compare(s.conflicts(t, copies, b), s.conflicts(t, copies, a)), s.compareExcess(b, a), cmp.Compare(a, b)) < 0 {
+			first = k
+		}
+	}
+	return first
+}
+
+// compareExcess orders instances by how far they are above their range, then above its lower end, then above their exact share.
+func (s *standbys) compareExcess(a, b int32) int {
+	above := func(i int32) int64 { return max(0, s.count[i]-s.hi[i]) }
+	low := func(i int32) int64 { return s.count[i] - s.lo[i] }
+	exact := func(i int32) int64 { return s.count[i]*s.round.staying - s.total*s.instances[i].capacity }
+	return cmp.Or(cmp.Compare(above(a), above(b)), cmp.Compare(low(a), low(b)), cmp.Compare(exact(a), exact(b)))
+}
+
+// conflicts returns how many tag values a copy on instance i shares with the active task, its learner and the other copies.
+func (s *standbys) conflicts(t int32, copies []int32, i int32) int {
+	n := s.sameTags(i, s.dest[t])
+	if s.learnAt[t] != none {
+		n += s.sameTags(i, s.learnAt[t])
+	}
+	for _, c := range copies {
+		if c != i {
+			n += s.sameTags(i, c)
+		}
+	}
+	return n
+}
+
+func (s *standbys) sameTags(a, b int32) int {
+	n := 0
+	for k, v := range s.tagsOf(a) {
+		if s.tagsOf(b)[k] == v {
+			n++
+		}
+	}
+	return n
+}
+
+// needs returns how many standbys the task should be given now. While an owner that stays hands it over, one less than it wants:
+// the owner will be that copy.
+func (s *standbys) needs(t int32) int32 {
+	if s.learnAt[t] != none && s.instances[s.dest[t]].stays {
+		return min(s.wanted[t], int32(s.config.Standbys)-1)
+	}
+	return s.wanted[t]
+}
+
+// addMissing gives tasks the standbys they lack, in passes, so that every task has one before any has two.
+func (s *standbys) addMissing() {
+	for pass := range int32(s.width) {
+		for t := range s.topology.size() {
+			if !s.runsNow(t) || s.keeps[t] > pass || s.keeps[t] >= s.needs(t) {
+				continue
+			}
+			if i := s.newHolder(t, s.of(t)); i != none {
+				s.put(t, i)
+				s.count[i]++
+			}
+		}
+	}
+}
+
+// newHolder returns the instance that should keep a new standby of the task beside others: of those whose tags differ most, one
+// with state on its disk, the smallest lag first, else the one with the fewest standbys for its capacity, then the one that keeps
+// the fewest of the same owner's tasks.
+func (s *standbys) newHolder(t int32, others []int32) int32 {
+	best, least := none, 0
+	for i := range int32(len(s.instances)) {
+		if !s.mayKeep(t, i) {
+			continue
+		}
+		n := s.conflicts(t, others, i)
+		if best == none || n < least || n == least && s.betterHolder(t, i, best) {
+			best, least = i, n
+		}
+	}
+	if best == none {
+		return none
+	}
+	onDisk, lag := none, uint64(0)
+	s.states(t, func(i int32, l uint64, _ bool) {
+		if s.conflicts(t, others, i) == least && (onDisk == none || l < lag) {
+			onDisk, lag = i, l
+		}
+	})
+	if onDisk != none {
+		return onDisk
+	}
+	return best
+}
+
+func (s *standbys) betterHolder(t, a, b int32) bool {
+	return cmp.Or(s.compareCount(a, b), cmp.Compare(s.paired(t, a), s.paired(t, b)), cmp.Compare(a, b)) < 0
+}
+
+func (s *standbys) compareCount(a, b int32) int {
+	return compareRatios(s.count[a], s.instances[a].capacity, s.count[b], s.instances[b].capacity)
+}
+
+// eligible returns how many instances may keep a standby of the task.
+func (s *standbys) eligible(t int32) int32 {
+	n := s.numStaying
+	if s.instances[s.dest[t]].stays {
+		n--
+	}
+	if s.learnAt[t] != none {
+		n--
+	}
+	return max(0, n)
+}
+
+// extras calls f for every copy of a task that is to go but stays for now: one that has caught up, while fewer of the standbys
+// that are kept have caught up than the task wants. Those on leaving instances are the last to be needed; past the drain
+// deadline none stays.
+func (s *standbys) extras(t int32, f func(member int32)) {
+	hot := int32(0)
+	for _, i := range s.of(t) {
+		if s.lagAt(t, i) == 0 {
+			hot++
+		}
+	}
+	s.scratch = append(s.scratch[:0], s.of(t)...)
+	for _, leaving := range []bool{false, true} {
+		s.eachHot(t, func(m int32) {
+			i := s.members[m].instance
+			in := &s.instances[i]
+			if hot >= s.wanted[t] || in.leaving != leaving || in.overdue || i == s.dest[t] || i == s.learnAt[t] || slices.Contains(s.scratch, i) {
+				return
+			}
+			s.scratch = append(s.scratch, i)
+			hot++
+			f(m)
+		})
+	}
+}
+
+// eachHot calls f for every member with a copy of the task that has caught up: what the previous owner has after a hand-over in
+// this round, and what members report.
+func (s *standbys) eachHot(t int32, f func(member int32)) {
+	if o := s.owner[t]; o != none && o != s.destMember[t] {
+		f(o)
+	}
+	for c := s.copyStart[t]; c < s.copyEnd[t]; c++ {
+		if s.caughtUp(c) {
+			f(s.copies[c].member)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package assignor
+
+import (
+	"cmp"
+	"slices"
+)
+
+// weighing is the rule of R4 for tasks of several weights. There a target in load units need not be reachable, so it decides move
+// by move: each only if it shrinks the summed distance of all instances from their ranges, which therefore ends.
+type weighing struct {
+	*round
+	kind     *kind
+	demand   demand
+	lo, hi   []int64
+	load     []int64 // base included
+	count    counts  // what each instance is planned to have so far
+	own      counts  // of count, what it had from the start: only that it may give up
+	incoming []int64 // by class, what has yet to be given out
+}
+
+func (r *round) newWeighing(k *kind, d demand) *weighing {
+	n := len(r.instances)
+	w := &weighing{round: r, kind: k, demand: d, lo: make([]int64, n), hi: make([]int64, n), load: make([]int64, n), count: d.have.clone(), own: d.have.clone(), incoming: slices.Clone(d.incoming)}
+	total := r.totalOf(k, d.base)
+	for i := range r.instances {
+		if !r.instances[i].stays {
+			continue
+		}
+		w.lo[i], w.hi[i] = fairRange(total, r.instances[i].capacity, r.staying, r.config.ImbalancePercent)
+		w.load[i] = d.have.load(k, i)
+		if d.base != nil {
+			w.load[i] += d.base[i]
+		}
+	}
+	return w
+}
+
+// distance returns how far a load of instance i is from its range.
+func (w *weighing) distance(i int32, load int64) int64 {
+	return max(0, w.lo[i]-load, load-w.hi[i])
+}
+
+// gain returns by how much the summed distance shrinks if a task of weight x goes from one instance to another.
+func (w *weighing) gain(from, to int32, x int64) int64 {
+	return w.distance(from, w.load[from]) - w.distance(from, w.load[from]-x) + w.distance(to, w.load[to]) - w.distance(to, w.load[to]+x)
+}
+
+func (w *weighing) add(class, i int32, n int64) {
+	w.count.of(class)[i] += n
+	w.load[i] += n * w.kind.weights[class]
+}
+
+// fill returns what every instance has once incoming has been given out, the heaviest tasks first, each to the one with the
+// least load for its capacity: of those that receive and whose range it does not pass, else of those that may take it anyway.
+func (w *weighing) fill() counts {
+	for class, x := range w.kind.weights {
+		fits := func(i int32) bool { return w.demand.receives(int(i)) && w.load[i]+x <= max(w.hi[i], w.load[i]) }
+		h := ranking{less: func(a, b int32) bool {
+			if fa, fb := fits(a), fits(b); fa != fb {
+				return fa
+			}
+			return w.lighter(a, b)
+		}}
+		for i := range w.instances {
+			if w.instances[i].stays && (w.demand.overflows(i) || w.demand.receives(i)) {
+				h.items = append(h.items, int32(i))
+			}
+		}
+		h.init()
+		for n := w.incoming[class]; n > 0 && len(h.items) > 0; n-- {
+			w.add(int32(class), h.items[0], 1)
+			h.settleTop(true)
+		}
+	}
+	return w.count
+}
+
+func (w *weighing) lighter(a, b int32) bool {
+	return cmp.Or(compareRatios(w.load[a], w.instances[a].capacity, w.load[b], w.instances[b].capacity), cmp.Compare(a, b)) < 0
+}
+
+// level returns the counts after all moves that shrink the distances. Learners in place go first.
+func (w *weighing) level() counts {
+	if !w.kind.stateless {
+		w.keepLearners()
+	}
+	w.fill()
+	for w.sweep() {
+	}
+	return w.count
+}
+
+// keepLearners counts learners in place as having taken over, the smallest lag first, over and over until none qualifies.
+func (w *weighing) keepLearners() {
+	learned := w.learned()
+	slices.SortFunc(learned, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(w.copies[w.learnCopy[a]].lag, w.copies[w.learnCopy[b]].lag), cmp.Compare(a, b))
+	})
+	for left := -1; left != len(learned); {
+		left = len(learned)
+		learned = slices.DeleteFunc(learned, w.keepLearner)
+	}
+}
+
+// keepLearner moves a task to its learner where that shrinks the distances, or where its owner leaves and the holder does not
+// pass its range by it. It reports whether it did.
+func (w *weighing) keepLearner(t int32) bool {
+	from, to, class := w.dest[t], w.learnAt[t], w.classOf(w.kind, t)
+	x := w.kind.weights[class]
+	if w.instances[from].leaving {
+		if w.load[to]+x > w.hi[to] {
+			return false
+		}
+		w.incoming[class]--
+		w.add(class, to, 1)
+		return true
+	}
+	if w.gain(from, to, x) <= 0 {
+		return false
+	}
+	w.move(class, from, to)
+	return true
+}
+
+func (w *weighing) move(class, from, to int32) {
+	w.add(class, from, -1)
+	w.own.of(class)[from]--
+	w.add(class, to, 1)
+}
+
+// sweep moves tasks one by one, each from the instance furthest above the lower end of its range to the one with the most room
+// below the upper end of its own, as long as that shrinks the distances; an instance from which no task does is passed over.
+// In one sweep an instance only gives or only takes. It reports whether any task moved.
+func (w *weighing) sweep() bool {
+	givers, takers := w.givers(), w.takers()
+	gave, took := make([]bool, len(w.instances)), make([]bool, len(w.instances))
+	moved := false
+	for len(givers.items) > 0 && len(takers.items) > 0 {
+		from, to := givers.items[0], takers.items[0]
+		if gave[to] {
+			takers.settleTop(false)
+			continue
+		}
+		class := none
+		if !took[from] {
+			class = w.bestClass(from, to)
+		}
+		if class == none {
+			givers.settleTop(false)
+			continue
+		}
+		w.move(class, from, to)
+		gave[from], took[to], moved = true, true, true
+		givers.settleTop(true)
+		takers.settleTop(true)
+	}
+	return moved
+}
+
+// givers ranks the instances by what they have above the lower end of their range, as it is when they are ranked: what they take
+// meanwhile does not count, because then they do not give.
+func (w *weighing) givers() ranking {
+	taken := slices.Clone(w.load)
+	h := ranking{less: func(a, b int32) bool {
+		above := func(i int32) int64 { return min(w.load[i], taken[i]) - w.lo[i] }
+		return cmp.Or(cmp.Compare(above(b), above(a)), cmp.Compare(a, b)) < 0
+	}}
+	for i := range w.instances {
+		if w.instances[i].stays {
+			h.items = append(h.items, int32(i))
+		}
+	}
+	h.init()
+	return h
+}
+
+// takers ranks the instances that receive by their room below the upper end of their range; what they give meanwhile does not
+// count, because then they do not take.
+func (w *weighing) takers() ranking {
+	given := slices.Clone(w.load)
+	h := ranking{less: func(a, b int32) bool {
+		room := func(i int32) int64 { return w.hi[i] - max(w.load[i], given[i]) }
+		return cmp.Or(cmp.Compare(room(b), room(a)), cmp.Compare(a, b)) < 0
+	}}
+	for i := range w.instances {
+		if w.instances[i].stays && w.demand.receives(i) {
+			h.items = append(h.items, int32(i))
+		}
+	}
+	h.init()
+	return h
+}
+
+// bestClass returns the class of a task of one instance whose move to another shrinks the distances most, the heaviest of
+// equals, or none.
+func (w *weighing) bestClass(from, to int32) int32 {
+	best, most := none, int64(0)
+	if from == to {
+		return none
+	}
+	for class, x := range w.kind.weights {
+		if w.own.of(int32(class))[from] == 0 {
+			continue
+		}
+		if g := w.gain(from, to, x); g > most {
+			best, most = int32(class), g
+		}
+	}
+	return best
+}
