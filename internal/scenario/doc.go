@@ -112,7 +112,7 @@
 //
 // # What is checked beside the outputs
 //
-// Every round, printed or not, is decided again with members, tasks and copies in another order, and the answers must be
-// equal in all that they hold; assignor.Check must have no objection; and the arguments must be as they were. Else the run
-// ends with a Fault: a rewrite of the outputs cannot hide it.
+// Every round, printed or not, is decided again with members, tasks, copies and subtopologies in another order, and the
+// answers must be equal in all that they hold; assignor.Check must have no objection; and the arguments must be as they
+// were. Else the run ends with a Fault: a rewrite of the outputs cannot hide it.
 package scenario

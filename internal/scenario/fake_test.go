@@ -92,12 +92,21 @@ func assignFake(members []assignor.Member, memory *assignor.Assignment, config a
 		slices.SortFunc(ma.Standbys, assignor.TaskID.Compare)
 		a.Members = append(a.Members, ma)
 	}
-	for _, sub := range config.Topology {
-		for p := range sub.Partitions {
-			place(a, members, assignor.TaskID{Subtopology: sub.ID, Partition: p}, config)
-		}
+	for _, task := range tasksIn(config.Topology) {
+		place(a, members, task, config)
 	}
 	return a, nil
+}
+
+// tasksIn returns the tasks of the topology, sorted, for its order means nothing.
+func tasksIn(topology []assignor.Subtopology) []assignor.TaskID {
+	var tasks []assignor.TaskID
+	for _, sub := range topology {
+		for p := range sub.Partitions {
+			tasks = append(tasks, assignor.TaskID{Subtopology: sub.ID, Partition: p})
+		}
+	}
+	return sortedSet(tasks)
 }
 
 func place(a *assignor.Assignment, members []assignor.Member, task assignor.TaskID, config assignor.Config) {

@@ -74,6 +74,7 @@ func (l library) decide(r *round, seed int64) error {
 // rerun decides the round again, shuffled and after the encoding round trip, and compares the answers.
 func (l library) rerun(r round, rng *rand.Rand) error {
 	members, memory := shuffled(r.members, rng), r.memory
+	r.config.Topology = shuffle(r.config.Topology, rng)
 	if l.roundTrip != nil {
 		var err error
 		if members, memory, err = l.roundTrip(members, memory); err != nil {
