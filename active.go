@@ -4,44 +4,72 @@ import "slices"
 
 // placeActives decides who runs each stateful or stateless task that has an owner or a copy (R1.1 to R1.4), and which tasks
 // wait for their instance (R7). What is left in r.orphans has neither (R1.5).
+//
+// It starts from "every task stays with its owner", which is how most tasks of most rounds end: those whose owner may keep them and
+// of which nobody has a copy are passed over here, and by all later steps that look at single tasks.
 func (r *round) placeActives() {
-	n := r.topology.size()
-	r.dest = filled(int(n), none)
-	r.destMember = filled(int(n), none)
-	r.learnAt = filled(int(n), none)
-	r.learnCopy = filled(int(n), none)
-	r.why = make([]Reason, n)
-	r.planned = make([]int64, len(r.instances))
-	for t := range n {
-		if r.status[t] != fenced && !r.takeOver(t) && !r.keepOwner(t) && !r.returnToInstance(t) {
-			r.orphans = append(r.orphans, t)
+	r.dest = slices.Clone(r.owner[:r.topology.size()])
+	keeps := make([]bool, len(r.members))
+	for m := range r.members {
+		keeps[m] = !r.mustGo(r.members[m].instance, false)
+	}
+	for t, o := range r.dest {
+		if o == none || r.status[t] != placed || !keeps[o] || r.hasCopies(int32(t)) {
+			r.placeActive(int32(t))
 		}
 	}
+	if len(r.orphans) == 0 {
+		return
+	}
+	r.countPlanned()
 	r.orphans = slices.DeleteFunc(r.orphans, func(t int32) bool {
 		return r.runHotCopy(t) || r.awaitInstance(t) || r.runBestCopy(t)
 	})
 }
 
+// placeActive goes through the rules for one task that are not about loads.
+func (r *round) placeActive(t int32) {
+	if r.status[t] == fenced {
+		return
+	}
+	r.status[t] = unplaced
+	if !r.takeOver(t) && !r.keepOwner(t) && !r.returnToInstance(t) {
+		r.orphans = append(r.orphans, t)
+	}
+}
+
 // place decides that instance i runs the task; m is the member of it that should, none where any may.
 func (r *round) place(t, i, m int32, why Reason) {
-	r.status[t], r.dest[t], r.destMember[t] = placed, i, m
+	r.setPlace(t, i, m)
+	r.setWhy(t, why)
 	r.settleLearner(t)
-	r.why[t] = why
-	if !r.stateless(t) {
+	if r.planned != nil && !r.stateless(t) {
 		r.planned[r.plannedAt(t)] += r.weight(t)
+	}
+}
+
+// countPlanned adds up the stateful load of every instance once every learner has taken over (R4).
+func (r *round) countPlanned() {
+	r.planned = make([]int64, len(r.instances))
+	planned := r.planTasks()
+	for i := range r.planned {
+		r.planned[i] = planned.load(&r.stateful, i)
 	}
 }
 
 // plannedAt returns the instance that has the task once every learner has taken over (R4).
 func (r *round) plannedAt(t int32) int32 {
-	if r.learnAt[t] != none {
-		return r.learnAt[t]
+	if r.learnerAt(t) != none {
+		return r.learnerAt(t)
 	}
-	return r.dest[t]
+	return r.at(t)
 }
 
 // takeOver hands the task to a learner that has caught up (R1.1).
 func (r *round) takeOver(t int32) bool {
+	if !r.anyLearners || !r.hasCopies(t) {
+		return false
+	}
 	ordered := r.handoverOrdered(t)
 	c := r.bestCopy(t, func(c int32) bool {
 		i := r.holderInstance(c)
@@ -66,7 +94,7 @@ func (r *round) handoverOrdered(t int32) bool {
 	if h.present != none && r.instances[h.present].overdue {
 		return false
 	}
-	m := r.memberNamed(r.memory.prev.Members[revokes[0].member].Member)
+	m := r.memory.present[revokes[0].member]
 	if o := r.owner[t]; o != none {
 		return o == m && !r.isRestoring(t)
 	}
@@ -77,7 +105,7 @@ func (r *round) handoverOrdered(t int32) bool {
 // keepOwner leaves the task with the member that runs it, or that stopped it for this round (R1.2).
 func (r *round) keepOwner(t int32) bool {
 	o := r.owner[t]
-	if o == none || r.mustGo(t, r.members[o].instance) {
+	if o == none || r.mustGo(r.members[o].instance, r.stateless(t)) {
 		return false
 	}
 	if r.isRestoring(t) && r.hotElsewhere(t) {
@@ -87,11 +115,11 @@ func (r *round) keepOwner(t int32) bool {
 	return true
 }
 
-// mustGo reports whether the task cannot wait on a leaving instance for a learner: the drain deadline has passed (R7), or
+// mustGo reports whether tasks cannot wait on instance i for a learner because it leaves: the drain deadline has passed (R7), or
 // nobody who stays can learn (R5).
-func (r *round) mustGo(t, i int32) bool {
+func (r *round) mustGo(i int32, stateless bool) bool {
 	in := &r.instances[i]
-	return in.overdue || in.leaving && !r.allLeave && !r.somebodySpeaks && !r.stateless(t)
+	return in.overdue || in.leaving && !r.allLeave && !r.somebodySpeaks && !stateless
 }
 
 func (r *round) hotElsewhere(t int32) bool {
@@ -128,7 +156,7 @@ func (r *round) stillBest(t, i int32) bool {
 		return false
 	}
 	own := uint64(unknownLag)
-	for c := r.copyStart[t]; c < r.copyEnd[t]; c++ {
+	for c, end := r.copiesOf(t); c < end; c++ {
 		if r.holderInstance(c) == i {
 			own = min(own, r.rank(c))
 		}
@@ -146,7 +174,7 @@ func (r *round) placeBack(t, i int32) bool {
 	if c := r.bestCopy(t, func(c int32) bool { return r.holderInstance(c) == i }, r.lessLag); c != none {
 		m = r.copies[c].member
 	} else if who := r.lastRun(t); who >= 0 {
-		m = r.memberNamed(r.memory.prev.Members[who].Member)
+		m = r.memory.present[who]
 	}
 	r.place(t, i, m, ReasonInstanceBack)
 	return true
@@ -241,5 +269,5 @@ func (r *round) waits(t int32) bool {
 // mustStop reports whether the owner of a task has to stop it so that it can start on another instance or member.
 func (r *round) mustStop(t int32) bool {
 	o := r.owner[t]
-	return o != none && r.running[t] && o != r.destMember[t]
+	return o != none && o != r.dest[t] && r.running(t)
 }

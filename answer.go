@@ -19,9 +19,11 @@ const (
 	numLists
 )
 
-// lists collects the tasks of every list of every member, first as entries, then in one block of ids.
+// lists collects the tasks of every list of every member: entries, and for the active ones only how many each member has, since
+// they can be read off the plan.
 type lists struct {
 	entries [numLists][]entry
+	active  []int32 // by member
 }
 
 // entry puts a task in a list of a member.
@@ -31,11 +33,20 @@ func (l *lists) add(which list, t, m int32) {
 	l.entries[which] = append(l.entries[which], entry{t, m})
 }
 
+// sort puts the entries of a list in task order, where they are not.
+func (l *lists) sort(which list) {
+	order := func(a, b entry) int { return cmp.Or(cmp.Compare(a.task, b.task), cmp.Compare(a.member, b.member)) }
+	if entries := l.entries[which]; !slices.IsSortedFunc(entries, order) {
+		slices.SortFunc(entries, order)
+	}
+}
+
 // answer writes down what the round has decided, with the members' names and the tasks' ids.
 func (r *round) answer() *Assignment {
-	l := &lists{}
+	l := &lists{active: make([]int32, len(r.members))}
 	r.listRunning(l)
 	r.listCopies(l)
+	r.noteActives()
 	a := &Assignment{
 		Generation:      r.generation(),
 		Members:         make([]MemberAssignment, len(r.members)),
@@ -65,40 +76,50 @@ func (r *round) generation() int32 {
 	return r.seen + 1
 }
 
+// runsNow reports whether the task is in its member's Active in this round.
+func (r *round) runsNow(t int32) bool { return !r.waits(t) }
+
 // listRunning lists what members run, what they must stop and what others learn meanwhile.
 func (r *round) listRunning(l *lists) {
-	for t := range r.topology.size() {
-		switch {
-		case r.status[t] == shed:
-			r.revoke(l, t, none)
-		case r.status[t] != placed:
-		case r.mustStop(t):
-			r.revoke(l, t, r.destMember[t])
-		default:
-			l.add(activeList, t, r.destMember[t])
-			if r.learnAt[t] != none {
-				l.add(handoverList, t, r.destMember[t])
-			}
-			r.noteActive(t)
+	for t, m := range r.dest {
+		if m >= 0 && r.status[t] == placed && (m == r.owner[t] || !r.mustStop(int32(t))) {
+			l.active[m]++
+		} else {
+			r.listWaiting(l, int32(t))
+		}
+	}
+	slices.Sort(r.learned)
+	for _, t := range slices.Compact(r.learned) {
+		if r.learnerAt(t) != none && r.runsNow(t) {
+			l.add(handoverList, t, r.by(t))
 		}
 	}
 	for t := r.topology.size(); t < int32(r.topology.all()); t++ {
 		if r.status[t] != fenced {
-			l.add(activeList, t, r.owner[t])
+			l.active[r.owner[t]]++
 		}
 	}
 	for _, c := range r.revocations {
 		l.add(revokeList, c.task, c.member)
 	}
-	slices.SortFunc(l.entries[revokeList], func(a, b entry) int {
-		return cmp.Or(cmp.Compare(a.task, b.task), cmp.Compare(a.member, b.member))
-	})
+	l.sort(handoverList)
+	l.sort(revokeList)
+}
+
+// listWaiting lists a task of the topology that runs nowhere in this round.
+func (r *round) listWaiting(l *lists, t int32) {
+	switch {
+	case r.status[t] == shed:
+		r.revoke(l, t, none)
+	case r.status[t] == placed:
+		r.revoke(l, t, r.by(t))
+	}
 }
 
 // revoke makes the owner of a task stop it; to is who will run it, none where the next round says.
 func (r *round) revoke(l *lists, t, to int32) {
 	l.add(revokeList, t, r.owner[t])
-	r.note(MoveRevoke, r.why[t], t, r.owner[t], to)
+	r.note(MoveRevoke, r.whyOf(t), t, r.owner[t], to)
 }
 
 // note records a decision.
@@ -113,14 +134,18 @@ func (r *round) nameOf(m int32) string {
 	return r.members[m].in.ID
 }
 
-// noteActive records that a task runs on another member than before. The first placement of a task nobody held is no move.
-func (r *round) noteActive(t int32) {
-	from, held := r.formerOwner(t)
-	to := r.nameOf(r.destMember[t])
-	if from == to || !held && r.copyStart[t] == r.copyEnd[t] {
-		return
+// noteActives records the tasks that run on another member than before. The first placement of a task nobody held is no move.
+func (r *round) noteActives() {
+	slices.Sort(r.moved)
+	for _, t := range slices.Compact(r.moved) {
+		if !r.runsNow(t) {
+			continue
+		}
+		from, held := r.formerOwner(t)
+		if to := r.nameOf(r.by(t)); from != to && (held || r.hasCopies(t)) {
+			r.moves = append(r.moves, Move{r.topology.id(t), from, to, MoveActive, r.whyOf(t)})
+		}
 	}
-	r.moves = append(r.moves, Move{r.topology.id(t), from, to, MoveActive, r.why[t]})
 }
 
 // formerOwner returns the id of the member that ran the task until now, "" where nobody knows it, and whether anybody did.
@@ -147,7 +172,7 @@ func (r *round) departures() []Departure {
 	tasks := make([][]TaskID, len(r.memory.holders))
 	for t := range r.topology.size() {
 		if r.status[t] == awaited {
-			h, _ := r.holderNamed(r.lastHolder(t).name)
+			h := r.holderNamed(r.lastHolder(t).name, 0)
 			tasks[h] = append(tasks[h], r.topology.id(t))
 		}
 	}
@@ -160,28 +185,26 @@ func (r *round) departures() []Departure {
 	return slices.Clip(departed)
 }
 
-// writeLists turns the entries into the members' lists: views of one block, with no room to grow into each other.
+// writeLists writes the members' lists: views of one block, with no room to grow into each other.
 func (r *round) writeLists(l *lists, members []MemberAssignment) {
 	total := 0
+	for _, n := range l.active {
+		total += int(n)
+	}
 	for which := range l.entries {
 		total += len(l.entries[which])
 	}
 	block := make([]TaskID, total)
-	sizes := make([]int, len(members))
-	for which := range numLists {
-		clear(sizes)
-		for _, e := range l.entries[which] {
-			sizes[e.member]++
+	for m, n := range l.active {
+		if n > 0 {
+			members[m].Active, block = block[:0:n], block[n:]
 		}
-		for m := range members {
-			if sizes[m] > 0 {
-				*members[m].list(which) = block[:0:sizes[m]]
-				block = block[sizes[m]:]
-			}
-		}
-		for _, e := range l.entries[which] {
-			tasks := members[e.member].list(which)
-			*tasks = append(*tasks, r.topology.id(e.task))
+	}
+	r.writeActive(members)
+	sizes := make([]int32, len(members))
+	for which := handoverList; which < numLists; which++ {
+		if len(l.entries[which]) > 0 {
+			block = r.writeEntries(which, l.entries[which], sizes, members, block)
 		}
 	}
 	if len(r.topology.foreign) == 0 {
@@ -191,6 +214,42 @@ func (r *round) writeLists(l *lists, members []MemberAssignment) {
 		slices.SortFunc(members[m].Active, TaskID.Compare)
 		slices.SortFunc(members[m].Revoke, TaskID.Compare)
 	}
+}
+
+// writeActive writes what members run, by subtopology, so that a task's id costs nothing.
+func (r *round) writeActive(members []MemberAssignment) {
+	for s := range r.topology.subs {
+		first, sub := r.topology.start[s], r.topology.subs[s].ID
+		for t := first; t < r.topology.start[s+1]; t++ {
+			if m := r.dest[t]; m >= 0 && r.status[t] == placed && (m == r.owner[t] || !r.mustStop(t)) {
+				members[m].Active = append(members[m].Active, TaskID{sub, t - first})
+			}
+		}
+	}
+	for t := r.topology.size(); t < int32(r.topology.all()); t++ {
+		if r.status[t] != fenced {
+			ma := &members[r.owner[t]]
+			ma.Active = append(ma.Active, r.topology.id(t))
+		}
+	}
+}
+
+// writeEntries writes one sort of lists and returns what is left of the block.
+func (r *round) writeEntries(which list, entries []entry, sizes []int32, members []MemberAssignment, block []TaskID) []TaskID {
+	clear(sizes)
+	for _, e := range entries {
+		sizes[e.member]++
+	}
+	for m, n := range sizes {
+		if n > 0 {
+			*members[m].list(which), block = block[:0:n], block[n:]
+		}
+	}
+	for _, e := range entries {
+		tasks := members[e.member].list(which)
+		*tasks = append(*tasks, r.topology.id(e.task))
+	}
+	return block
 }
 
 func (ma *MemberAssignment) list(which list) *[]TaskID {

@@ -168,18 +168,26 @@ type round struct {
 
 	// By task, foreign ones included.
 	owner   []int32 // the member that runs it, or stopped it for this round; none where nobody claims it
-	running []bool  // the owner has not stopped it
+	stopped []bool  // the owner has stopped it; nil where none has
 	status  []status
 
-	// By task of the topology.
-	copyStart, copyEnd []int32 // its copies are copies[copyStart:copyEnd]
+	// By task of the topology. Those that are nil until something is in them are in plan.go.
+	copyStart, copyEnd []int32 // its copies are copies[copyStart:copyEnd]; nil where there are no copies
 	copies             []replica
 	restoring          []bool   // its owner is still restoring it; nil where none is
-	dest               []int32  // the instance that runs it from now on, or once its owner has stopped it
-	destMember         []int32  // the member of it
+	dest               []int32  // the member that runs it from now on, or onInstance; see at and by
 	why                []Reason // why dest is not where it was
 	learnAt            []int32  // the instance that learns it
 	learnCopy          []int32  // the copy it learns from, none where it starts from nothing
+
+	claimed     int            // tasks of the topology that have an owner
+	contested   []claim        // claims on tasks that somebody else claims too
+	foreign     []foreignClaim // claims on tasks that the topology does not have
+	anyLearners bool           // some member reports a learner
+	undecided   bool           // some task's member is not decided
+	learned     []int32        // the tasks that have or had a learner in this round's plan
+	moved       []int32        // the tasks that have a why
+	instanceBy  []int32        // by member
 
 	planned     []int64 // by instance: its stateful load once every learner has taken over (while R1 goes on)
 	plan        counts  // the same, by class and instance (from R4 on)
@@ -205,7 +213,6 @@ func newRound(members []Member, prev *Assignment, config Config) *round {
 	}
 	r.indexKinds()
 	r.adoptMemory(prev)
-	r.findForeignTasks()
 	return r
 }
 

@@ -61,20 +61,30 @@ type levelling struct {
 
 // demand is what there is to share out of one kind of tasks, and who may take more.
 type demand struct {
-	base      []int64 // by instance, load of the other kind; nil: nothing
-	have      counts
+	base      []int64          // by instance, load of the other kind; nil: nothing
+	have      counts           // leaving instances included
 	prefer    counts           // without counts: have
 	incoming  []int64          // by class, tasks that have to go somewhere and are in nobody's have
 	receives  func(i int) bool // may be raised to its fair share
 	overflows func(i int) bool // may take what the others cannot
 }
 
-// levelKind returns how many tasks of each class every instance should have, where those above their range give up some (R4).
+// levelKind returns how many tasks of each class every instance should have, where those above their range give up some and
+// leaving ones all (R4).
 func (r *round) levelKind(k *kind, d demand) counts {
-	if !k.unit() {
-		return r.newWeighing(k, d).level()
+	total := r.total(k, d)
+	d.incoming = slices.Clone(d.incoming)
+	for class := range d.incoming {
+		for i, n := range d.have.of(int32(class)) {
+			if !r.instances[i].stays {
+				d.incoming[class] += n
+			}
+		}
 	}
-	l := r.newLevelling(k, d)
+	if !k.unit() {
+		return r.newWeighing(k, d, total).level()
+	}
+	l := r.newLevelling(d, total)
 	for i := range r.instances {
 		keeps := max(l.have[i], l.prefer[i])
 		if !d.receives(i) {
@@ -87,10 +97,11 @@ func (r *round) levelKind(k *kind, d demand) counts {
 
 // fillKind is levelKind where nobody gives up anything: it only says where incoming goes (R1.5).
 func (r *round) fillKind(k *kind, d demand) counts {
+	total := r.total(k, d)
 	if !k.unit() {
-		return r.newWeighing(k, d).fill()
+		return r.newWeighing(k, d, total).fill()
 	}
-	l := r.newLevelling(k, d)
+	l := r.newLevelling(d, total)
 	for i, have := range l.have {
 		l.floor[i] = have
 		l.raise[i], l.lo[i] = max(l.lo[i], have), have
@@ -103,10 +114,9 @@ func (r *round) fillKind(k *kind, d demand) counts {
 }
 
 // newLevelling has the fair range of every instance that stays as its bounds. One that leaves has nothing and takes nothing.
-func (r *round) newLevelling(k *kind, d demand) levelling {
+func (r *round) newLevelling(d demand, total int64) levelling {
 	l := newLevelling(len(r.instances))
 	l.incoming = d.incoming[0]
-	total := r.totalOf(k, d.base)
 	for i := range r.instances {
 		in := &r.instances[i]
 		l.capacity[i] = in.capacity
@@ -128,16 +138,18 @@ func (r *round) newLevelling(k *kind, d demand) levelling {
 	return l
 }
 
-// totalOf returns the load that is shared out among the instances that stay: that of all tasks of the kind but those that are
+// total returns the load that is shared out among the instances that stay: that of all tasks of the kind but those that are
 // fenced or awaited, and base.
-func (r *round) totalOf(k *kind, base []int64) int64 {
+func (r *round) total(k *kind, d demand) int64 {
 	total := int64(0)
-	for t := range r.topology.size() {
-		if s := r.status[t]; r.stateless(t) == k.stateless && (s == placed || s == unplaced) {
-			total += k.weights[r.classOf(k, t)]
+	for class, w := range k.weights {
+		n := d.incoming[class]
+		for _, have := range d.have.of(int32(class)) {
+			n += have
 		}
+		total += n * w
 	}
-	for _, b := range base {
+	for _, b := range d.base {
 		total += b
 	}
 	return total

@@ -50,20 +50,23 @@ func newChecker(members []Member, a *Assignment, config Config) *checker {
 	r := newRound(members, nil, config)
 	c := &checker{round: r, a: a}
 	c.ahead = a.Generation > r.seen+1
-	r.topology.foreign = c.foreignTasks(members)
+	r.topology.foreign = c.foreignTasks()
 	n := r.topology.all()
 	c.claims = make([][]claim, n)
-	r.eachClaim(func(id TaskID, m int32, runs bool) {
-		t := r.topology.number(id)
-		c.claims[t] = append(c.claims[t], claim{t, m, runs})
+	r.eachClaim(func(ids []TaskID, m int32, run bool) {
+		for _, id := range ids {
+			t := r.topology.number(id)
+			c.claims[t] = append(c.claims[t], claim{t, m, run})
+		}
 	})
 	for t := range c.claims {
 		c.claims[t] = r.mergeClaims(c.claims[t])
 	}
-	c.owner, c.running = filled(n, none), make([]bool, n)
+	c.owner = filled(n, none)
 	for t, claims := range c.claims {
 		if len(claims) > 0 {
-			c.owner[t], c.running[t] = claims[0].member, claims[0].runs
+			c.owner[t] = claims[0].member
+			c.setRunning(int32(t), claims[0].runs)
 		}
 	}
 	r.readCopies()
@@ -72,8 +75,9 @@ func newChecker(members []Member, a *Assignment, config Config) *checker {
 }
 
 // foreignTasks returns what members or the answer mention and the topology does not have.
-func (c *checker) foreignTasks(members []Member) []TaskID {
-	tasks := slices.Clone(c.topology.foreign)
+func (c *checker) foreignTasks() []TaskID {
+	var tasks []TaskID
+	c.eachClaim(func(ids []TaskID, _ int32, _ bool) { tasks = append(tasks, ids...) })
 	for i := range c.a.Members {
 		for which := range numLists {
 			tasks = append(tasks, *c.a.Members[i].list(which)...)
@@ -82,7 +86,6 @@ func (c *checker) foreignTasks(members []Member) []TaskID {
 	for i := range c.a.Departed {
 		tasks = append(tasks, c.a.Departed[i].Tasks...)
 	}
-	c.topology.foreign = nil
 	tasks = slices.DeleteFunc(tasks, func(id TaskID) bool { return c.topology.number(id) != none })
 	return sortedTasks(tasks)
 }

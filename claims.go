@@ -10,11 +10,11 @@ import (
 type status uint8
 
 const (
-	unplaced status = iota
-	placed          // dest runs it, at once or as soon as its owner has stopped
-	fenced          // several may run it: nobody does until all but its owner have stopped
-	awaited         // waits for its instance to come back
-	shed            // its owner stops it, so that the next round can place it on the instance that the counts call for
+	placed   status = iota // dest runs it, at once or as soon as its owner has stopped
+	unplaced               // an orphan, or not looked at yet
+	fenced                 // several may run it: nobody does until all but its owner have stopped
+	awaited                // waits for its instance to come back
+	shed                   // its owner stops it, so that the next round can place it on the instance that the counts call for
 )
 
 // claim says that a member runs a task, or ran it until now.
@@ -29,6 +29,7 @@ type memory struct {
 	gen      int32
 	holders  []holder // the instances it knows, sorted by name
 	holderOf []int32  // of each of prev.Members
+	present  []int32  // the member of each of prev.Members, none where it is gone
 	lastRan  []int32  // by task: who ran it, an index in prev.Members, or where it was awaited: ^(index in prev.Departed)
 	revokes  []revoke // sorted by task, then member
 }
@@ -63,15 +64,19 @@ func (r *round) adoptMemory(prev *Assignment) {
 	r.memory.gen = knownGeneration(prev.Generation)
 	r.seen = r.memory.gen
 	r.indexHolders()
-	for i := range r.memory.prev.Members {
-		if m := r.memberNamed(prev.Members[i].Member); m != none {
+	for _, m := range r.memory.present {
+		if m != none {
 			mb := &r.members[m]
 			mb.unsure = mb.gen != 0 && mb.gen < r.memory.gen
 		}
 	}
 	for i := range r.instances {
-		_, known := r.holderNamed(r.instances[i].name)
-		r.instances[i].newcomer = !known
+		r.instances[i].newcomer = true
+	}
+	for _, h := range r.memory.holders {
+		if h.present != none {
+			r.instances[h.present].newcomer = false
+		}
 	}
 }
 
@@ -82,8 +87,11 @@ func (r *round) markUnsure(newest int32) {
 	}
 }
 
+// indexHolders finds the instances that the memory knows. Most of the group is the same and in the same order, which makes this
+// a walk along both.
 func (r *round) indexHolders() {
 	mem := &r.memory
+	mem.holders = make([]holder, 0, len(mem.prev.Members)+len(mem.prev.Departed))
 	for i := range mem.prev.Members {
 		ma := &mem.prev.Members[i]
 		mem.holders = append(mem.holders, holder{name: ma.instanceName(), leaving: ma.Leaving})
@@ -93,14 +101,25 @@ func (r *round) indexHolders() {
 		absent := max(0, d.Absent) + max(0, r.config.SincePrevious)
 		mem.holders = append(mem.holders, holder{name: d.Instance, absent: absent})
 	}
-	slices.SortStableFunc(mem.holders, func(a, b holder) int { return cmp.Compare(a.name, b.name) })
+	byName := func(a, b holder) int { return cmp.Compare(a.name, b.name) }
+	if !slices.IsSortedFunc(mem.holders, byName) {
+		slices.SortStableFunc(mem.holders, byName)
+	}
 	mem.holders = mergeHolders(mem.holders)
+	next := int32(0)
 	for i := range mem.holders {
-		mem.holders[i].present = r.instanceNamed(mem.holders[i].name)
+		mem.holders[i].present = r.instanceNamed(mem.holders[i].name, next)
+		next = max(next, mem.holders[i].present+1)
 	}
 	mem.holderOf = make([]int32, len(mem.prev.Members))
+	mem.present = make([]int32, len(mem.prev.Members))
+	nextHolder, nextMember := int32(0), int32(0)
 	for i := range mem.prev.Members {
-		mem.holderOf[i], _ = r.holderNamed(mem.prev.Members[i].instanceName())
+		ma := &mem.prev.Members[i]
+		mem.holderOf[i] = r.holderNamed(ma.instanceName(), nextHolder)
+		nextHolder = mem.holderOf[i] + 1
+		mem.present[i] = r.memberNamed(ma.Member, nextMember)
+		nextMember = max(nextMember, mem.present[i]+1)
 	}
 }
 
@@ -125,78 +144,110 @@ func (ma *MemberAssignment) instanceName() string {
 	return ma.Instance
 }
 
-func (r *round) holderNamed(name string) (int32, bool) {
-	h, ok := slices.BinarySearchFunc(r.memory.holders, name, func(h holder, name string) int { return cmp.Compare(h.name, name) })
-	return int32(h), ok
-}
-
-// findForeignTasks numbers the tasks that members run and the topology does not have.
-func (r *round) findForeignTasks() {
-	var foreign []TaskID
-	r.eachClaim(func(id TaskID, _ int32, _ bool) {
-		if r.topology.number(id) == none {
-			foreign = append(foreign, id)
-		}
-	})
-	r.topology.foreign = sortedTasks(foreign)
+// holderNamed returns the number of an instance that the memory knows; guess is where it probably is.
+func (r *round) holderNamed(name string, guess int32) int32 {
+	holders := r.memory.holders
+	if int(guess) < len(holders) && holders[guess].name == name {
+		return guess
+	}
+	h, _ := slices.BinarySearchFunc(holders, name, func(h holder, name string) int { return cmp.Compare(h.name, name) })
+	return int32(h)
 }
 
 // eachClaim calls f for every task that a member runs or ran until now, in member order: what it reports, and for a member
 // that may be acting on the last answer also what that gave it (R0).
-func (r *round) eachClaim(f func(id TaskID, member int32, runs bool)) {
+func (r *round) eachClaim(f func(ids []TaskID, member int32, run bool)) {
 	for m := range r.members {
 		mb := &r.members[m]
-		for _, id := range mb.in.Active {
-			f(id, int32(m), true)
-		}
-		for _, id := range mb.in.Revoked {
-			f(id, int32(m), mb.unsure)
-		}
+		f(mb.in.Active, int32(m), true)
+		f(mb.in.Revoked, int32(m), mb.unsure)
 	}
 	if r.memory.prev == nil {
 		return
 	}
-	for i := range r.memory.prev.Members {
-		ma := &r.memory.prev.Members[i]
-		m := r.memberNamed(ma.Member)
-		if m == none || !r.members[m].unsure {
-			continue
-		}
-		for _, id := range ma.Active {
-			f(id, m, true)
+	for i, m := range r.memory.present {
+		if m != none && r.members[m].unsure {
+			f(r.memory.prev.Members[i].Active, m, true)
 		}
 	}
 }
 
 // readClaims finds the owner of every task: the member with the highest generation of those that claim it (R0).
 func (r *round) readClaims() {
-	n := r.topology.all()
-	r.owner = filled(n, none)
-	r.running = make([]bool, n)
-	r.status = make([]status, n)
-	var contested []claim
-	r.eachClaim(func(id TaskID, m int32, runs bool) {
-		t := r.topology.number(id)
-		switch r.owner[t] {
-		case none:
-			r.owner[t], r.running[t] = m, runs
-		case m:
-			r.running[t] = r.running[t] || runs
+	r.owner = filled(int(r.topology.size()), none)
+	r.status = make([]status, r.topology.size())
+	r.eachClaim(r.claimAll)
+	if len(r.foreign) > 0 {
+		r.claimForeign()
+	}
+	r.settleContested()
+}
+
+// claimAll notes that a member runs these tasks, or ran them until now. It is where most of a quiet round's time goes.
+func (r *round) claimAll(ids []TaskID, m int32, run bool) {
+	for _, id := range ids {
+		t := r.topology.own(id)
+		switch {
+		case t == none:
+			r.foreign = append(r.foreign, foreignClaim{id, m, run})
+		case r.owner[t] == none && run:
+			r.owner[t] = m
+			r.claimed++
 		default:
-			contested = append(contested, claim{t, m, runs})
+			r.claimAgain(t, m, run)
 		}
-	})
-	r.settleContested(contested)
+	}
+}
+
+// claimAgain notes a claim on a task that has one, or of a member that has stopped it.
+func (r *round) claimAgain(t, m int32, run bool) {
+	switch r.owner[t] {
+	case none:
+		r.owner[t] = m
+		r.claimed++
+		r.setRunning(t, run)
+	case m:
+		r.setRunning(t, run || r.running(t))
+	default:
+		r.contested = append(r.contested, claim{t, m, run})
+	}
+}
+
+// foreignClaim is a claim on a task that the topology does not have.
+type foreignClaim struct {
+	id     TaskID
+	member int32
+	run    bool
+}
+
+// claimForeign numbers the foreign tasks behind those of the topology and notes the claims on them.
+func (r *round) claimForeign() {
+	ids := make([]TaskID, len(r.foreign))
+	for k, f := range r.foreign {
+		ids[k] = f.id
+	}
+	r.topology.foreign = sortedTasks(ids)
+	r.owner = append(r.owner, filled(len(r.topology.foreign), none)...)
+	r.status = append(r.status, make([]status, len(r.topology.foreign))...)
+	if r.stopped != nil {
+		r.stopped = append(r.stopped, make([]bool, len(r.topology.foreign))...)
+	}
+	own := r.claimed
+	for _, f := range r.foreign {
+		r.claimAgain(r.topology.number(f.id), f.member, f.run)
+	}
+	r.claimed = own
 }
 
 // settleContested decides the tasks that more than one member claims. The claims of a task start with that of its first
 // claimant, which readClaims has taken for the owner.
-func (r *round) settleContested(contested []claim) {
+func (r *round) settleContested() {
+	contested := r.contested
 	slices.SortFunc(contested, func(a, b claim) int { return cmp.Compare(a.task, b.task) })
 	var claims []claim
 	for i := 0; i < len(contested); {
 		t := contested[i].task
-		claims = append(claims[:0], claim{t, r.owner[t], r.running[t]})
+		claims = append(claims[:0], claim{t, r.owner[t], r.running(t)})
 		for ; i < len(contested) && contested[i].task == t; i++ {
 			claims = append(claims, contested[i])
 		}
@@ -233,7 +284,8 @@ func (r *round) settleClaims(t int32, claims []claim) {
 			owner = c
 		}
 	}
-	r.owner[t], r.running[t] = owner.member, owner.runs
+	r.owner[t] = owner.member
+	r.setRunning(t, owner.runs)
 	for _, c := range claims {
 		if !c.runs || c == owner && runningAtTop == 1 {
 			continue
@@ -253,36 +305,37 @@ func (r *round) readMemory() {
 		return
 	}
 	for i := range mem.prev.Members {
-		for _, id := range mem.prev.Members[i].Active {
-			r.rememberOwner(id, int32(i))
-		}
 		for _, id := range mem.prev.Members[i].Revoke {
 			if t := r.topology.number(id); t != none {
 				mem.revokes = append(mem.revokes, revoke{t, int32(i)})
 			}
 		}
 	}
-	for i := range mem.prev.Departed {
-		for _, id := range mem.prev.Departed[i].Tasks {
-			r.rememberOwner(id, ^int32(i))
-		}
+	if r.claimed < int(r.topology.size()) {
+		r.rememberOwners()
 	}
 	slices.SortFunc(mem.revokes, func(a, b revoke) int {
 		return cmp.Or(cmp.Compare(a.task, b.task), cmp.Compare(a.member, b.member))
 	})
 }
 
-func (r *round) rememberOwner(id TaskID, who int32) {
-	t := r.topology.number(id)
-	if t == none || t >= r.topology.size() {
-		return
-	}
+// rememberOwners notes who ran each task of the topology in the last round.
+func (r *round) rememberOwners() {
 	mem := &r.memory
-	if mem.lastRan == nil {
-		mem.lastRan = filled(int(r.topology.size()), nobody)
+	mem.lastRan = filled(int(r.topology.size()), nobody)
+	for i := range mem.prev.Members {
+		r.rememberOwner(mem.prev.Members[i].Active, int32(i))
 	}
-	if mem.lastRan[t] == nobody {
-		mem.lastRan[t] = who
+	for i := range mem.prev.Departed {
+		r.rememberOwner(mem.prev.Departed[i].Tasks, ^int32(i))
+	}
+}
+
+func (r *round) rememberOwner(ids []TaskID, who int32) {
+	for _, id := range ids {
+		if t := r.topology.own(id); t != none && r.memory.lastRan[t] == nobody {
+			r.memory.lastRan[t] = who
+		}
 	}
 }
 
@@ -303,8 +356,7 @@ func (r *round) lastHolder(t int32) *holder {
 	case who >= 0:
 		return &mem.holders[mem.holderOf[who]]
 	default:
-		h, _ := r.holderNamed(mem.prev.Departed[^who].Instance)
-		return &mem.holders[h]
+		return &mem.holders[r.holderNamed(mem.prev.Departed[^who].Instance, 0)]
 	}
 }
 

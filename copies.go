@@ -1,6 +1,9 @@
 package assignor
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // replica is a copy of a stateful task of the topology that its holder does not run.
 type replica struct {
@@ -35,17 +38,24 @@ func (r *round) rank(c int32) uint64 {
 // smallest lag counts, and a learner stays one. The copy of a task that the member itself runs is no copy: it is being
 // restored there if it has not caught up.
 func (r *round) readCopies() {
+	total := 0
+	for m := range r.members {
+		r.anyLearners = r.anyLearners || len(r.members[m].in.Learners) > 0
+		total += len(r.members[m].in.Learners) + len(r.members[m].in.Standbys)
+	}
+	if total == 0 {
+		return
+	}
 	n := r.topology.size()
 	r.copyStart = make([]int32, n+1)
-	r.copyEnd = make([]int32, n)
 	for m := range r.members {
 		r.countCopies(r.members[m].in.Learners)
 		r.countCopies(r.members[m].in.Standbys)
 	}
 	for t := range n {
 		r.copyStart[t+1] += r.copyStart[t]
-		r.copyEnd[t] = r.copyStart[t]
 	}
+	r.copyEnd = slices.Clone(r.copyStart[:n])
 	r.copies = make([]replica, r.copyStart[n])
 	for m := range r.members {
 		for _, l := range r.members[m].in.Learners {
@@ -57,16 +67,28 @@ func (r *round) readCopies() {
 	}
 }
 
+// copiesOf returns the range of the copies of a task.
+func (r *round) copiesOf(t int32) (first, end int32) {
+	if r.copyStart == nil {
+		return 0, 0
+	}
+	return r.copyStart[t], r.copyEnd[t]
+}
+
+func (r *round) hasCopies(t int32) bool {
+	return r.copyStart != nil && r.copyStart[t] < r.copyEnd[t]
+}
+
 // statefulTask returns the number of a task that can have copies, else none.
 func (r *round) statefulTask(id TaskID) int32 {
-	t := r.topology.number(id)
-	if t == none || t >= r.topology.size() || r.stateless(t) {
+	t := r.topology.own(id)
+	if t == none || r.stateless(t) {
 		return none
 	}
 	return t
 }
 
-func (r *round) stateless(t int32) bool { return r.topology.subs[r.topology.subOf[t]].Stateless }
+func (r *round) stateless(t int32) bool { return r.topology.subs[r.topology.subOf(t)].Stateless }
 
 func (r *round) countCopies(replicas []Replica) {
 	for i := range replicas {
@@ -98,7 +120,7 @@ func (r *round) addCopy(reported Replica, m int32, learns bool) {
 // runs reports whether the member runs the task, as its owner or as one that must stop it for a conflict.
 func (r *round) runs(t, m int32) bool {
 	if r.owner[t] == m {
-		return r.running[t]
+		return r.running(t)
 	}
 	for _, c := range r.revocations { // only conflicts so far: few
 		if c.task == t && c.member == m {
@@ -133,7 +155,7 @@ func (r *round) noteEnded(id TaskID, m int32, learns bool) {
 // bestCopy returns the copy of t that comes first by less among those that ok admits, or none.
 func (r *round) bestCopy(t int32, ok func(c int32) bool, less func(a, b int32) bool) int32 {
 	best := none
-	for c := r.copyStart[t]; c < r.copyEnd[t]; c++ {
+	for c, end := r.copiesOf(t); c < end; c++ {
 		if ok(c) && (best == none || less(c, best)) {
 			best = c
 		}

@@ -24,6 +24,21 @@ func (r *round) newSpread() spread {
 	return s
 }
 
+// countSpread counts where every task is planned to be, when that is first asked for.
+func (r *round) countSpread() {
+	if r.spread.subs > 0 {
+		return
+	}
+	r.spread = r.newSpread()
+	for s := range r.topology.subs {
+		for t := r.topology.start[s]; t < r.topology.start[s+1]; t++ {
+			if r.status[t] == placed {
+				r.spread.add(int32(s), r.plannedAt(t), 1)
+			}
+		}
+	}
+}
+
 func (s *spread) add(sub, i int32, n int32) {
 	if s.cells != nil {
 		s.cells[int(i)*s.subs+int(sub)] += n
@@ -49,7 +64,7 @@ func (r *round) excess(i, sub int32) int64 {
 }
 
 func (r *round) cost(t int32) int64 {
-	s := r.topology.subOf[t]
+	s := r.topology.subOf(t)
 	return r.topology.subs[s].cost(t - r.topology.start[s])
 }
 
@@ -75,21 +90,19 @@ type pickGroup struct {
 	excess int64
 }
 
-// newPicker returns a picker of those of the tasks that admit accepts.
-func (r *round) newPicker(i int32, tasks []int32, admit func(t int32) bool) *picker {
-	sorted := make([]int32, 0, len(tasks))
-	for _, t := range tasks {
-		if admit(t) {
-			sorted = append(sorted, t)
-		}
-	}
-	slices.SortFunc(sorted, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(r.memberOf(a), r.memberOf(b)), cmp.Compare(r.topology.subOf[a], r.topology.subOf[b]),
+// newPicker returns a picker of the tasks, which it sorts.
+func (r *round) newPicker(i int32, sorted []int32) *picker {
+	r.countSpread()
+	order := func(a, b int32) int {
+		return cmp.Or(cmp.Compare(r.memberOf(a), r.memberOf(b)), cmp.Compare(r.topology.subOf(a), r.topology.subOf(b)),
 			cmp.Compare(r.cost(a), r.cost(b)), cmp.Compare(a, b))
-	})
+	}
+	if !slices.IsSortedFunc(sorted, order) {
+		slices.SortFunc(sorted, order)
+	}
 	p := &picker{round: r, instance: i}
 	for first, n := 0, 1; n <= len(sorted); n++ {
-		if n < len(sorted) && r.memberOf(sorted[n]) == r.memberOf(sorted[first]) && r.topology.subOf[sorted[n]] == r.topology.subOf[sorted[first]] {
+		if n < len(sorted) && r.memberOf(sorted[n]) == r.memberOf(sorted[first]) && r.topology.subOf(sorted[n]) == r.topology.subOf(sorted[first]) {
 			continue
 		}
 		p.addGroup(r.memberOf(sorted[first]), sorted[first:n])
@@ -112,7 +125,7 @@ func (p *picker) addGroup(m int32, tasks []int32) {
 		}
 		p.members = append(p.members, added)
 	}
-	sub := p.topology.subOf[tasks[0]]
+	sub := p.topology.subOf(tasks[0])
 	g := int32(len(p.groups))
 	p.groups = append(p.groups, pickGroup{sub, tasks, p.excess(p.instance, sub)})
 	ranking := &p.members[len(p.members)-1].groups[p.classOfSub(sub)]
@@ -177,10 +190,10 @@ func (r *round) fuller(a, b int32) bool {
 
 // memberOf returns the member that a placed task is with, as far as that is decided before R8.
 func (r *round) memberOf(t int32) int32 {
-	if m := r.destMember[t]; m != none {
+	if m := r.dest[t]; m >= 0 {
 		return m
 	}
-	return r.instances[r.dest[t]].members[0]
+	return r.instances[r.at(t)].members[0]
 }
 
 // segment is the part of a pool that belongs to one subtopology.
@@ -194,13 +207,17 @@ type segment struct {
 // take turns in id order, one task each, from the subtopology they are furthest below their share of, then those of the next
 // group. Last, within each subtopology, the tasks go in id order to the receivers in id order, in contiguous stretches (R4).
 func (r *round) deal(pool []int32, room []int64, groups [][]int32, give func(t, i int32)) {
+	if len(pool) == 0 {
+		return
+	}
+	r.countSpread()
 	slices.Sort(pool)
 	var segments []segment
 	for first, n := 0, 1; n <= len(pool); n++ {
-		if n < len(pool) && r.topology.subOf[pool[n]] == r.topology.subOf[pool[first]] {
+		if n < len(pool) && r.topology.subOf(pool[n]) == r.topology.subOf(pool[first]) {
 			continue
 		}
-		segments = append(segments, segment{r.topology.subOf[pool[first]], pool[first:n], n - first})
+		segments = append(segments, segment{r.topology.subOf(pool[first]), pool[first:n], n - first})
 		first = n
 	}
 	takers := slices.Concat(groups...)

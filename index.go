@@ -15,7 +15,7 @@ const none = int32(-1)
 type topology struct {
 	subs    []Subtopology // sorted by ID
 	start   []int32       // start[s] is the first task of subs[s]; start[len(subs)] is the number of tasks
-	subOf   []int32       // the index in subs of each task of the topology
+	dense   bool          // the ids are 0, 1, 2..., as they are in most topologies
 	foreign []TaskID      // sorted
 }
 
@@ -25,12 +25,7 @@ func newTopology(subs []Subtopology) topology {
 	for s, sub := range t.subs {
 		t.start[s+1] = t.start[s] + sub.Partitions
 	}
-	t.subOf = make([]int32, t.size())
-	for s := range t.subs {
-		for task := t.start[s]; task < t.start[s+1]; task++ {
-			t.subOf[task] = int32(s)
-		}
-	}
+	t.dense = len(t.subs) > 0 && t.subs[0].ID == 0 && t.subs[len(t.subs)-1].ID == int32(len(t.subs)-1)
 	return t
 }
 
@@ -40,11 +35,23 @@ func (t *topology) size() int32 { return t.start[len(t.subs)] }
 // all is the number of tasks, foreign ones included.
 func (t *topology) all() int { return int(t.size()) + len(t.foreign) }
 
-// number returns the dense number of a task, or none where neither the topology nor any member that runs it has it. It costs
-// O(1) where the ids of the subtopologies are 0, 1, 2..., else O(log subtopologies).
+// own returns the dense number of a task of the topology, and none of any other. It costs O(1) where the ids of the
+// subtopologies are 0, 1, 2..., else O(log subtopologies).
+func (t *topology) own(id TaskID) int32 {
+	s := id.Subtopology
+	if !t.dense {
+		s = t.subtopology(s)
+	}
+	if uint32(s) >= uint32(len(t.subs)) || uint32(id.Partition) >= uint32(t.start[s+1]-t.start[s]) {
+		return none
+	}
+	return t.start[s] + id.Partition
+}
+
+// number returns the dense number of a task, or none where neither the topology nor any member that runs it has it.
 func (t *topology) number(id TaskID) int32 {
-	if s := t.subtopology(id.Subtopology); s != none && uint32(id.Partition) < uint32(t.subs[s].Partitions) {
-		return t.start[s] + id.Partition
+	if task := t.own(id); task != none {
+		return task
 	}
 	if i, ok := slices.BinarySearchFunc(t.foreign, id, TaskID.Compare); ok {
 		return t.size() + int32(i)
@@ -53,9 +60,6 @@ func (t *topology) number(id TaskID) int32 {
 }
 
 func (t *topology) subtopology(id int32) int32 {
-	if uint32(id) < uint32(len(t.subs)) && t.subs[id].ID == id {
-		return id
-	}
 	s, ok := slices.BinarySearchFunc(t.subs, id, func(sub Subtopology, id int32) int { return cmp.Compare(sub.ID, id) })
 	if !ok {
 		return none
@@ -63,11 +67,25 @@ func (t *topology) subtopology(id int32) int32 {
 	return int32(s)
 }
 
+// subOf returns the index in subs of a task of the topology. It costs O(log subtopologies): loops over all tasks go by
+// subtopology instead.
+func (t *topology) subOf(task int32) int32 {
+	lo, hi := 0, len(t.subs)-1
+	for lo < hi {
+		if mid := int(uint(lo+hi) >> 1); t.start[mid+1] > task {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	return int32(lo)
+}
+
 func (t *topology) id(task int32) TaskID {
 	if task >= t.size() {
 		return t.foreign[task-t.size()]
 	}
-	s := t.subOf[task]
+	s := t.subOf(task)
 	return TaskID{t.subs[s].ID, task - t.start[s]}
 }
 
@@ -110,11 +128,18 @@ func validateMembers(members []Member) error {
 	if len(members) == 0 {
 		return ErrNoMembers
 	}
-	ids := make([]string, len(members))
+	sorted := true
 	for i := range members {
 		if members[i].ID == "" {
 			return fault{ErrMember, fmt.Sprintf("a member of the instance %q has no id", members[i].Instance)}
 		}
+		sorted = sorted && (i == 0 || members[i-1].ID < members[i].ID)
+	}
+	if sorted {
+		return nil
+	}
+	ids := make([]string, len(members))
+	for i := range members {
 		ids[i] = members[i].ID
 	}
 	slices.Sort(ids)
@@ -149,7 +174,10 @@ func (r *round) indexMembers(members []Member) {
 			speaks:   m.Version == 0 || m.Version >= LearnerVersion,
 		}
 	}
-	slices.SortFunc(r.members, func(a, b member) int { return cmp.Compare(a.in.ID, b.in.ID) })
+	byID := func(a, b member) int { return cmp.Compare(a.in.ID, b.in.ID) }
+	if !slices.IsSortedFunc(r.members, byID) {
+		slices.SortFunc(r.members, byID)
+	}
 	r.indexInstances()
 	r.scaleCapacities()
 }
@@ -166,9 +194,14 @@ func (r *round) indexInstances() {
 	for m := range order {
 		order[m] = int32(m)
 	}
-	slices.SortStableFunc(order, func(a, b int32) int {
+	byName := func(a, b int32) int {
 		return cmp.Compare(r.members[a].in.instanceName(), r.members[b].in.instanceName())
-	})
+	}
+	if !slices.IsSortedFunc(order, byName) {
+		slices.SortStableFunc(order, byName)
+	}
+	r.instances = make([]instance, 0, len(r.members))
+	r.instanceBy = make([]int32, len(r.members))
 	for first, i := 0, 1; i <= len(order); i++ {
 		name := r.members[order[first]].in.instanceName()
 		if i == len(order) || r.members[order[i]].in.instanceName() != name {
@@ -190,6 +223,7 @@ func (r *round) addInstance(name string, members []int32) {
 	for _, m := range members {
 		mb := &r.members[m]
 		mb.instance = int32(len(r.instances))
+		r.instanceBy[m] = mb.instance
 		in.capacity += mb.capacity
 		in.leaving = in.leaving && mb.leaving
 		in.speaks = in.speaks || mb.speaks && !mb.leaving
@@ -228,8 +262,11 @@ func (r *round) scaleCapacities() {
 	}
 }
 
-// instanceNamed returns the number of an instance, or none where the group has none of that name.
-func (r *round) instanceNamed(name string) int32 {
+// instanceNamed returns the number of an instance, or none where the group has none of that name; guess is where it probably is.
+func (r *round) instanceNamed(name string, guess int32) int32 {
+	if int(guess) < len(r.instances) && r.instances[guess].name == name {
+		return guess
+	}
 	i, ok := slices.BinarySearchFunc(r.instances, name, func(in instance, name string) int { return cmp.Compare(in.name, name) })
 	if !ok {
 		return none
@@ -237,8 +274,11 @@ func (r *round) instanceNamed(name string) int32 {
 	return int32(i)
 }
 
-// memberNamed returns the number of a member, or none where the group has none of that id.
-func (r *round) memberNamed(id string) int32 {
+// memberNamed returns the number of a member, or none where the group has none of that id; guess is where it probably is.
+func (r *round) memberNamed(id string, guess int32) int32 {
+	if int(guess) < len(r.members) && r.members[guess].in.ID == id {
+		return guess
+	}
 	m, ok := slices.BinarySearchFunc(r.members, id, func(m member, id string) int { return cmp.Compare(m.in.ID, id) })
 	if !ok {
 		return none
@@ -251,5 +291,5 @@ func (r *round) instanceOf(m int32) int32 {
 	if m == none {
 		return none
 	}
-	return r.members[m].instance
+	return r.instanceBy[m]
 }

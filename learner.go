@@ -57,10 +57,10 @@ func (r *round) settleLearner(t int32) {
 	}
 	c := r.bestCopy(t, func(c int32) bool {
 		i := r.holderInstance(c)
-		return r.copies[c].learns && i != r.dest[t] && r.instances[i].speaks && !r.instances[i].leaving
+		return r.copies[c].learns && i != r.at(t) && r.instances[i].speaks && !r.instances[i].leaving
 	}, r.lessLag)
 	if c != none {
-		r.learnAt[t], r.learnCopy[t] = r.holderInstance(c), c
+		r.setLearner(t, r.holderInstance(c), c)
 	}
 }
 
@@ -72,50 +72,43 @@ func (r *round) settleLearner(t int32) {
 // cost the same, the one that needs the learners in place is taken.
 func (r *round) levelLearners() {
 	r.countMembers()
-	have, plan := r.newCounts(&r.stateful), r.newCounts(&r.stateful)
-	incoming := make([]int64, len(r.stateful.weights))
-	for t := range r.topology.size() {
-		if r.status[t] != placed || r.stateless(t) {
-			continue
-		}
-		class := r.classOf(&r.stateful, t)
-		plan.of(class)[r.plannedAt(t)]++
-		switch at := r.dest[t]; {
-		case r.instances[at].stays:
-			have.of(class)[at]++
-		case r.learnAt[t] == none || !r.awaiting:
-			incoming[class]++
-		}
-	}
-	r.plan = plan
-	if r.allLeave || len(incoming) == 0 {
-		r.target = have
+	k := &r.stateful
+	have, incoming := r.countTasks(k), make([]int64, len(k.weights))
+	r.plan, r.target = r.planTasks(), have
+	if r.allLeave || len(k.weights) == 0 {
 		return
 	}
-	if r.awaiting { // nothing is levelled, only the drains go on
+	if !r.awaiting {
+		r.target = r.levelKind(k, demand{nil, have, r.plan, incoming, r.newReceivers, r.speakers})
+		r.dropLearners()
+		return
+	}
+	have = r.plan.clone() // nothing is levelled, only the drains go on
+	for class := range incoming {
+		on := have.of(int32(class))
 		for i := range r.instances {
-			for class := range incoming {
-				have.of(int32(class))[i] = plan.of(int32(class))[i]
+			if r.instances[i].leaving {
+				incoming[class], on[i] = incoming[class]+on[i], 0
 			}
 		}
-		r.target = r.fillKind(&r.stateful, demand{have: have, incoming: incoming, receives: r.newReceivers, overflows: r.speakers})
-		return
 	}
-	r.target = r.levelKind(&r.stateful, demand{nil, have, plan, incoming, r.newReceivers, r.speakers})
-	r.dropLearners()
+	r.target = r.fillKind(k, demand{nil, have, counts{}, incoming, r.newReceivers, r.speakers})
 }
 
-// countMembers counts the tasks that every member has and keeps.
+// countMembers counts the tasks that every member has and keeps. Where no instance has several members nobody asks.
 func (r *round) countMembers() {
 	r.memberTasks = make([]int32, len(r.members))
+	if len(r.instances) == len(r.members) {
+		return
+	}
 	for t := range r.topology.size() {
-		if r.status[t] == placed && r.learnAt[t] == none {
+		if r.status[t] == placed && r.learnerAt(t) == none {
 			r.memberTasks[r.memberOf(t)]++
 		}
 	}
 }
 
-func (r *round) classOf(k *kind, t int32) int32 { return k.classOf[r.topology.subOf[t]] }
+func (r *round) classOf(k *kind, t int32) int32 { return k.classOf[r.topology.subOf(t)] }
 
 // speakers are the instances that may take a learner; newReceivers those of them that may get one for the sake of balance.
 func (r *round) speakers(i int) bool { return r.instances[i].speaks && !r.instances[i].leaving }
@@ -127,31 +120,26 @@ func (r *round) newReceivers(i int) bool {
 // dropLearners ends learners that have not caught up, the largest lag first, while their owner stays and would be within its
 // target without the hand-over, or their holder is above its target with it (R3).
 func (r *round) dropLearners() {
-	for _, t := range r.learned() {
+	for _, t := range r.learnersByLag() {
 		class := r.classOf(&r.stateful, t)
 		plan, target := r.plan.of(class), r.target.of(class)
-		from, to := r.dest[t], r.learnAt[t]
+		from, to := r.at(t), r.learnerAt(t)
 		if back := !r.instances[from].leaving && plan[from] < target[from]; !back && plan[to] <= target[to] {
 			continue
 		}
 		plan[from]++
 		plan[to]--
-		r.learnAt[t], r.learnCopy[t] = none, none
+		r.setLearner(t, none, none)
+		r.spread.move(r.topology.subOf(t), to, from)
 		r.memberTasks[r.memberOf(t)]++
-		r.spread.move(r.topology.subOf[t], to, from)
 	}
 }
 
-// learned returns the tasks with a learner in place, the largest lag first.
-func (r *round) learned() []int32 {
-	var learned []int32
-	for t := range r.topology.size() {
-		if r.learnAt[t] != none {
-			learned = append(learned, t)
-		}
-	}
+// learnersByLag returns the tasks with a learner in place, the largest lag first.
+func (r *round) learnersByLag() []int32 {
+	learned := slices.Clone(r.learned)
 	slices.SortFunc(learned, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(r.copies[r.learnCopy[b]].lag, r.copies[r.learnCopy[a]].lag), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(r.copies[r.learnerCopy(b)].lag, r.copies[r.learnerCopy(a)].lag), cmp.Compare(a, b))
 	})
 	return learned
 }
@@ -162,34 +150,60 @@ func (r *round) startLearners() {
 	if r.allLeave {
 		return
 	}
-	h := r.newHandout()
-	for _, i := range r.drainOrder() {
-		h.shedFrom(i, h.candidates(i))
+	givers := r.givers()
+	if len(givers) == 0 {
+		return
 	}
-	for i := range r.instances {
-		if !r.instances[i].leaving {
-			h.shedFrom(int32(i), h.candidates(int32(i)))
-		}
+	h := r.newHandout(givers)
+	for _, i := range givers {
+		h.shedFrom(i, h.surplus(i))
 	}
 	for class := range r.stateful.weights {
 		h.dealOut(int32(class))
 	}
 }
 
-// drainOrder returns the leaving instances, the nearest deadline first.
-func (r *round) drainOrder() []int32 {
-	var leaving []int32
+// givers returns the instances that give up stateful tasks: those that leave, the nearest deadline first, then those above their
+// target.
+func (r *round) givers() []int32 {
+	var givers []int32
 	for i := range r.instances {
 		if r.instances[i].leaving {
-			leaving = append(leaving, int32(i))
+			givers = append(givers, int32(i))
 		}
 	}
 	if r.config.ScaleDownTimeout > 0 {
-		slices.SortStableFunc(leaving, func(a, b int32) int {
+		slices.SortStableFunc(givers, func(a, b int32) int {
 			return cmp.Compare(r.instances[b].leavingFor, r.instances[a].leavingFor)
 		})
 	}
-	return leaving
+	for i := range r.instances {
+		if !r.instances[i].leaving && r.aboveTarget(int32(i)) {
+			givers = append(givers, int32(i))
+		}
+	}
+	return givers
+}
+
+func (r *round) aboveTarget(i int32) bool {
+	for class := range r.stateful.weights {
+		if r.plan.of(int32(class))[i] > r.target.of(int32(class))[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// surplus returns how many tasks of each class instance i gives up.
+func (r *round) surplus(i int32) []int64 {
+	surplus := make([]int64, len(r.stateful.weights))
+	for class := range surplus {
+		surplus[class] = math.MaxInt64
+		if !r.instances[i].leaving {
+			surplus[class] = r.plan.of(int32(class))[i] - r.target.of(int32(class))[i]
+		}
+	}
+	return surplus
 }
 
 // handout is the state of startLearners: what each instance may still take, and the tasks that go to whoever has room.
@@ -201,7 +215,7 @@ type handout struct {
 	pooled [][]int32 // by class, the tasks without a copy at a receiver
 }
 
-func (r *round) newHandout() *handout {
+func (r *round) newHandout(givers []int32) *handout {
 	h := &handout{round: r, room: r.newCounts(&r.stateful), slots: math.MaxInt, pooled: make([][]int32, len(r.stateful.weights))}
 	for i, room := range h.room.n {
 		if in := i % len(r.instances); r.speakers(in) {
@@ -212,58 +226,42 @@ func (r *round) newHandout() *handout {
 	if r.config.MaxLearners > 0 {
 		h.slots = max(0, r.config.MaxLearners-r.learnersAtWork())
 	}
-	h.tasks = r.tasksByInstance(func(t int32) bool {
-		return !r.stateless(t) && r.learnAt[t] == none && !r.waits(t)
-	})
+	gives := make([]bool, len(r.instances))
+	for _, i := range givers {
+		gives[i] = true
+	}
+	h.tasks = r.tasksOf(&r.stateful, gives, func(t int32) bool { return r.learnerAt(t) == none && !r.waits(t) })
 	return h
 }
 
 // learnersAtWork counts the learners in place that MaxLearners counts: not those that have caught up or take too long.
 func (r *round) learnersAtWork() int {
 	n := 0
-	for t := range r.topology.size() {
-		if c := r.learnCopy[t]; c != none && !r.caughtUp(c) && !r.copies[c].expired {
+	for _, t := range r.learned {
+		if c := r.learnerCopy(t); c != none && !r.caughtUp(c) && !r.copies[c].expired {
 			n++
 		}
 	}
 	return n
 }
 
-// tasksByInstance returns the placed tasks that admit accepts, in id order, by the instance that runs them.
-func (r *round) tasksByInstance(admit func(t int32) bool) [][]int32 {
-	start := make([]int32, len(r.instances)+1)
-	n := r.topology.size()
-	for t := range n {
-		if r.status[t] == placed && admit(t) {
-			start[r.dest[t]+1]++
-		}
-	}
+// tasksOf returns, by instance and in id order, the placed tasks of a kind on the chosen instances that admit accepts.
+func (r *round) tasksOf(k *kind, chosen []bool, admit func(t int32) bool) [][]int32 {
 	lists := make([][]int32, len(r.instances))
-	for i := range lists {
-		start[i+1] += start[i]
-	}
-	flat := make([]int32, start[len(lists)])
-	for i := range lists {
-		lists[i] = flat[start[i]:start[i]:start[i+1]]
-	}
-	for t := range n {
-		if r.status[t] == placed && admit(t) {
-			lists[r.dest[t]] = append(lists[r.dest[t]], t)
+	for s, class := range k.classOf {
+		if class == none {
+			continue
+		}
+		for t := r.topology.start[s]; t < r.topology.start[s+1]; t++ {
+			if r.status[t] != placed {
+				continue
+			}
+			if i := r.at(t); chosen[i] && admit(t) {
+				lists[i] = append(lists[i], t)
+			}
 		}
 	}
 	return lists
-}
-
-// candidates returns how many tasks of each class instance i gives up.
-func (h *handout) candidates(i int32) []int64 {
-	surplus := make([]int64, len(h.stateful.weights))
-	for class := range surplus {
-		surplus[class] = math.MaxInt64
-		if !h.instances[i].leaving {
-			surplus[class] = h.plan.of(int32(class))[i] - h.target.of(int32(class))[i]
-		}
-	}
-	return surplus
 }
 
 // shedFrom gives learners to as many tasks of instance i as it gives up: those of which a receiver with room holds a copy get
@@ -273,7 +271,7 @@ func (h *handout) shedFrom(i int32, surplus []int64) {
 		return
 	}
 	h.promoteCopies(i, surplus)
-	p := h.newPicker(i, h.tasks[i], func(t int32) bool { return h.learnAt[t] == none })
+	p := h.newPicker(i, slices.DeleteFunc(h.tasks[i], func(t int32) bool { return h.learnerAt(t) != none }))
 	for class := range surplus {
 		for ; surplus[class] > 0 && h.slots > 0; surplus[class]-- {
 			t := p.next(int32(class))
@@ -291,7 +289,7 @@ func (h *handout) shedFrom(i int32, surplus []int64) {
 func (h *handout) promoteCopies(i int32, surplus []int64) {
 	var held []int32
 	for _, t := range h.tasks[i] {
-		for c := h.copyStart[t]; c < h.copyEnd[t]; c++ {
+		for c, end := h.copiesOf(t); c < end; c++ {
 			if h.canTake(t, c) {
 				held = append(held, c)
 			}
@@ -306,7 +304,7 @@ func (h *handout) promoteCopies(i int32, surplus []int64) {
 		t := taskOf(c)
 		class := h.classOf(&h.stateful, t)
 		free := h.caughtUp(c)
-		if surplus[class] <= 0 || h.learnAt[t] != none || !h.canTake(t, c) || !free && h.slots <= 0 {
+		if surplus[class] <= 0 || h.learnerAt(t) != none || !h.canTake(t, c) || !free && h.slots <= 0 {
 			continue
 		}
 		if !free {
@@ -320,7 +318,7 @@ func (h *handout) promoteCopies(i int32, surplus []int64) {
 // canTake reports whether the holder of copy c has room for its task.
 func (h *handout) canTake(t, c int32) bool {
 	i := h.holderInstance(c)
-	return i != h.dest[t] && h.room.of(h.classOf(&h.stateful, t))[i] > 0
+	return i != h.at(t) && h.room.of(h.classOf(&h.stateful, t))[i] > 0
 }
 
 // learn makes instance i learn the task, from copy c if it has one.
@@ -328,16 +326,17 @@ func (h *handout) learn(t, i, c int32) {
 	class := h.classOf(&h.stateful, t)
 	h.room.of(class)[i]--
 	h.plan.of(class)[i]++
-	h.plan.of(class)[h.dest[t]]--
-	h.learnAt[t], h.learnCopy[t] = i, c
+	h.plan.of(class)[h.at(t)]--
+	h.countSpread()
+	h.setLearner(t, i, c)
 	h.memberTasks[h.memberOf(t)]--
-	h.spread.move(h.topology.subOf[t], h.dest[t], i)
+	h.spread.move(h.topology.subOf(t), h.at(t), i)
 }
 
 // dealOut gives the pooled tasks of a class to the instances with room, newcomers first.
 func (h *handout) dealOut(class int32) {
 	room := h.room.of(class)
-	h.deal(h.pooled[class], room, h.newcomersFirst(room), func(t, i int32) { h.learnAt[t] = i })
+	h.deal(h.pooled[class], room, h.newcomersFirst(room), func(t, i int32) { h.setLearner(t, i, none) })
 }
 
 // newcomersFirst returns the instances with room in two groups: newcomers, and the others.

@@ -3,39 +3,13 @@ package assignor
 // placeOrphans gives the stateful tasks that have neither an owner nor a copy to the instances with room (R1.5). Nobody gives up
 // a task for that.
 func (r *round) placeOrphans() {
-	r.countSpread()
-	stateful := r.takeOrphans(false)
-	if len(stateful) == 0 {
+	orphans := r.takeOrphans(false)
+	if len(orphans) == 0 {
 		return
 	}
-	have, incoming := r.newCounts(&r.stateful), make([]int64, len(r.stateful.weights))
-	r.eachPlaced(false, func(t int32) { have.of(r.classOf(&r.stateful, t))[r.plannedAt(t)]++ })
-	for _, t := range stateful {
-		incoming[r.classOf(&r.stateful, t)]++
-	}
-	target := r.fillKind(&r.stateful, demand{have: have, incoming: incoming, receives: r.stays, overflows: r.stays})
-	r.dealOrphans(&r.stateful, stateful, have, target)
-}
-
-func (r *round) stays(i int) bool { return r.instances[i].stays }
-
-// eachPlaced calls f for every placed task of one kind, in id order.
-func (r *round) eachPlaced(stateless bool, f func(t int32)) {
-	for t := range r.topology.size() {
-		if r.status[t] == placed && r.stateless(t) == stateless {
-			f(t)
-		}
-	}
-}
-
-// countSpread counts where every task is planned to be.
-func (r *round) countSpread() {
-	r.spread = r.newSpread()
-	for t := range r.topology.size() {
-		if r.status[t] == placed {
-			r.spread.add(r.topology.subOf[t], r.plannedAt(t), 1)
-		}
-	}
+	k := &r.stateful
+	d := demand{have: r.planTasks(), incoming: r.countOrphans(k, orphans), receives: r.stays, overflows: r.stays}
+	r.dealOrphans(k, orphans, d.have, r.fillKind(k, d))
 }
 
 // takeOrphans returns the orphans of one kind.
@@ -49,6 +23,17 @@ func (r *round) takeOrphans(stateless bool) []int32 {
 	return taken
 }
 
+// countOrphans counts the orphans of a kind by class.
+func (r *round) countOrphans(k *kind, orphans []int32) []int64 {
+	n := make([]int64, len(k.weights))
+	for _, t := range orphans {
+		n[r.classOf(k, t)]++
+	}
+	return n
+}
+
+func (r *round) stays(i int) bool { return r.instances[i].stays }
+
 // dealOrphans places the orphans so that the instances, which have what have says, come up to target.
 func (r *round) dealOrphans(k *kind, orphans []int32, have, target counts) {
 	byClass := make([][]int32, len(k.weights))
@@ -60,7 +45,7 @@ func (r *round) dealOrphans(k *kind, orphans []int32, have, target counts) {
 		var takers []int32
 		for i := range room {
 			room[i] = target.of(int32(class))[i] - have.of(int32(class))[i]
-			if room[i] > 0 {
+			if r.instances[i].stays && room[i] > 0 {
 				takers = append(takers, int32(i))
 			}
 		}
@@ -75,41 +60,25 @@ func (r *round) moveStateless() {
 	if len(k.weights) == 0 {
 		return
 	}
-	base := make([]int64, len(r.instances))
-	for i := range base {
-		base[i] = r.target.load(&r.loads, i)
+	d := demand{base: make([]int64, len(r.instances)), receives: r.stays, overflows: r.stays}
+	for i := range d.base {
+		d.base[i] = r.target.load(&r.loads, i)
 	}
-	have, incoming := r.newCounts(k), make([]int64, len(k.weights))
-	r.eachPlaced(true, func(t int32) {
-		if i := r.dest[t]; r.instances[i].stays {
-			have.of(r.classOf(k, t))[i]++
-		} else {
-			incoming[r.classOf(k, t)]++
-		}
-	})
+	d.have, d.incoming = r.countTasks(k), make([]int64, len(k.weights))
 	if orphans := r.takeOrphans(true); len(orphans) > 0 {
-		have = r.placeStatelessOrphans(orphans, have, base)
+		d.incoming = r.countOrphans(k, orphans)
+		r.dealOrphans(k, orphans, d.have, r.fillKind(k, d))
+		d.have, d.incoming = r.countTasks(k), make([]int64, len(k.weights))
 	}
 	if r.allLeave {
 		return
 	}
-	target := have
+	target := d.have
 	if !r.awaiting {
-		target = r.levelKind(k, demand{base, have, have, incoming, r.statelessReceivers, r.staysNow})
+		d.receives, d.overflows = r.statelessReceivers, r.staysNow
+		target = r.levelKind(k, d)
 	}
-	r.shedStateless(have, target)
-}
-
-// placeStatelessOrphans returns what the instances that stay have afterwards.
-func (r *round) placeStatelessOrphans(orphans []int32, have counts, base []int64) counts {
-	k := &r.statelessKind
-	incoming := make([]int64, len(k.weights))
-	for _, t := range orphans {
-		incoming[r.classOf(k, t)]++
-	}
-	target := r.fillKind(k, demand{base: base, have: have, incoming: incoming, receives: r.stays, overflows: r.stays})
-	r.dealOrphans(k, orphans, have, target)
-	return target
+	r.shedStateless(d.have, target)
 }
 
 func (r *round) staysNow(i int) bool { return !r.instances[i].leaving }
@@ -120,22 +89,35 @@ func (r *round) statelessReceivers(i int) bool {
 
 // shedStateless makes the instances above their target, and those that leave, stop stateless tasks. The next round places them.
 func (r *round) shedStateless(have, target counts) {
-	tasks := r.tasksByInstance(func(t int32) bool { return r.stateless(t) && r.owner[t] != none && r.running[t] && !r.waits(t) })
+	gives := make([]bool, len(r.instances))
+	for class := range r.statelessKind.weights {
+		for i, n := range have.of(int32(class)) {
+			gives[i] = gives[i] || n > target.of(int32(class))[i] || n > 0 && r.instances[i].leaving
+		}
+	}
+	tasks := r.tasksOf(&r.statelessKind, gives, func(t int32) bool { return r.owner[t] != none && r.running(t) && !r.waits(t) })
 	for i := range r.instances {
-		p := r.newPicker(int32(i), tasks[i], func(int32) bool { return true })
-		for class := range r.statelessKind.weights {
-			surplus := have.of(int32(class))[i] - target.of(int32(class))[i]
-			why := ReasonBalance
-			if r.instances[i].leaving {
-				surplus, why = int64(len(tasks[i])), ReasonLeaving
+		if len(tasks[i]) > 0 {
+			r.shedStatelessFrom(int32(i), tasks[i], have, target)
+		}
+	}
+}
+
+func (r *round) shedStatelessFrom(i int32, tasks []int32, have, target counts) {
+	p := r.newPicker(i, tasks)
+	for class := range r.statelessKind.weights {
+		surplus := have.of(int32(class))[i] - target.of(int32(class))[i]
+		why := ReasonBalance
+		if r.instances[i].leaving {
+			surplus, why = int64(len(tasks)), ReasonLeaving
+		}
+		for ; surplus > 0; surplus-- {
+			t := p.next(int32(class))
+			if t == none {
+				break
 			}
-			for ; surplus > 0; surplus-- {
-				t := p.next(int32(class))
-				if t == none {
-					break
-				}
-				r.status[t], r.why[t] = shed, why
-			}
+			r.status[t] = shed
+			r.setWhy(t, why)
 		}
 	}
 }

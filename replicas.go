@@ -5,9 +5,12 @@ import "slices"
 // listCopies decides which member of its instance holds each learner and standby (R8) and lists them: a copy stays with its
 // member, a new one goes to the member with the least of everything.
 func (r *round) listCopies(l *lists) {
+	if r.noCopies() {
+		return
+	}
 	c := &copyLister{round: r, lists: l, everything: make([]int64, len(r.members))}
-	for _, e := range l.entries[activeList] {
-		c.everything[e.member]++
+	for m, n := range l.active {
+		c.everything[m] = int64(n)
 	}
 	for t := range r.topology.size() {
 		if r.stateless(t) {
@@ -22,9 +25,8 @@ func (r *round) listCopies(l *lists) {
 	for _, n := range c.fresh {
 		c.start(n)
 	}
-	for _, which := range []list{learnerList, standbyList} {
-		slices.SortFunc(l.entries[which], func(a, b entry) int { return int(a.task) - int(b.task) })
-	}
+	l.sort(learnerList)
+	l.sort(standbyList)
 }
 
 // copyLister is the state of listCopies.
@@ -57,7 +59,7 @@ func (c *copyLister) keepAll(t int32) {
 		c.hold(learnerList, t, c.copies[learner].member)
 		used = append(used, c.holderInstance(learner))
 	}
-	for k := c.copyStart[t]; k < c.copyEnd[t]; k++ {
+	for k, end := c.copiesOf(t); k < end; k++ {
 		if i := c.holderInstance(k); !c.copies[k].learns && !slices.Contains(used, i) {
 			c.hold(standbyList, t, c.copies[k].member)
 			used = append(used, i)
@@ -71,7 +73,7 @@ func (c *copyLister) keepAll(t int32) {
 // keepHeld lists the copies of a task that runs, as planned: those that a member has stay with it, the others are to be started.
 func (c *copyLister) keepHeld(t int32) {
 	used := c.used[:0]
-	if at := c.learnAt[t]; at != none {
+	if at := c.learnerAt(t); at != none {
 		c.keepOrStart(t, at, learnerList)
 		used = append(used, at)
 	}
@@ -84,8 +86,8 @@ func (c *copyLister) keepHeld(t int32) {
 		used = append(used, c.members[m].instance)
 	})
 	c.used = used
-	for k := c.copyStart[t]; k < c.copyEnd[t]; k++ {
-		if !slices.Contains(used, c.holderInstance(k)) || c.learnAt[t] != c.holderInstance(k) && c.copies[k].learns {
+	for k, end := c.copiesOf(t); k < end; k++ {
+		if !slices.Contains(used, c.holderInstance(k)) || c.learnerAt(t) != c.holderInstance(k) && c.copies[k].learns {
 			c.noteDropped(t, k)
 		}
 	}
@@ -99,7 +101,7 @@ func (c *copyLister) keepOrStart(t, i int32, which list) {
 		return
 	}
 	c.hold(which, t, m)
-	if which == learnerList && !c.copies[c.learnCopy[t]].learns {
+	if which == learnerList && (c.learnerCopy(t) == none || !c.copies[c.learnerCopy(t)].learns) {
 		c.noteStart(t, m, which)
 	} else if which == standbyList && m == c.owner[t] {
 		c.note(MoveStandby, ReasonPreviousOwner, t, none, m)
@@ -152,10 +154,10 @@ func (c *copyLister) freer(a, b int32) bool {
 func (c *copyLister) noteStart(t, m int32, which list) {
 	if which == learnerList {
 		why := ReasonBalance
-		if c.instances[c.dest[t]].leaving {
+		if c.instances[c.at(t)].leaving {
 			why = ReasonLeaving
 		}
-		c.note(MoveLearn, why, t, c.destMember[t], m)
+		c.note(MoveLearn, why, t, c.by(t), m)
 		return
 	}
 	why := ReasonTooFewStandbys
@@ -174,13 +176,13 @@ func (c *copyLister) noteDropped(t, k int32) {
 		kind, why = MoveStopLearn, ReasonUnneeded
 	}
 	switch {
-	case c.status[t] == placed && m == c.destMember[t] && !c.waits(t):
+	case c.status[t] == placed && m == c.by(t) && !c.waits(t):
 		return
 	case c.instances[i].leaving && !c.allLeave:
 		why = ReasonHolderLeaving
-	case c.status[t] == placed && i == c.dest[t]:
+	case c.status[t] == placed && i == c.at(t):
 		why = ReasonHolderOwns
-	case c.copies[k].learns && (c.learnAt[t] != none || c.waits(t)):
+	case c.copies[k].learns && (c.learnerAt(t) != none || c.waits(t)):
 		why = ReasonBetterLearner
 	}
 	c.note(kind, why, t, m, none)

@@ -8,15 +8,33 @@ import (
 // chooseMembers decides which member of its instance runs each task (R8): every member keeps what it has, as far as that leaves
 // those that stay at most one apart for their capacity; tasks that come to the instance fill up the members that have less.
 func (r *round) chooseMembers() {
-	tasks := r.tasksByInstance(func(t int32) bool { return !r.leavesInstance(t) })
-	for i := range r.instances {
-		in := &r.instances[i]
-		if len(in.members) > 1 {
-			r.shareAmong(in, tasks[i])
+	if len(r.instances) < len(r.members) {
+		r.shareAll()
+	}
+	if !r.undecided {
+		return
+	}
+	for t, m := range r.dest { // of instances with one member
+		if m < none && r.status[t] == placed && !r.leavesInstance(int32(t)) {
+			r.dest[t] = r.instances[-2-m].members[0]
+		}
+	}
+}
+
+// shareAll decides the members of the instances that have several.
+func (r *round) shareAll() {
+	tasks := make([][]int32, len(r.instances))
+	for t := range r.topology.size() {
+		if r.status[t] != placed || r.leavesInstance(t) {
 			continue
 		}
-		for _, t := range tasks[i] {
-			r.destMember[t] = in.members[0]
+		if i := r.at(t); len(r.instances[i].members) > 1 {
+			tasks[i] = append(tasks[i], t)
+		}
+	}
+	for i := range r.instances {
+		if in := &r.instances[i]; len(in.members) > 1 {
+			r.shareAmong(in, tasks[i])
 		}
 	}
 }
@@ -24,7 +42,7 @@ func (r *round) chooseMembers() {
 // leavesInstance reports whether the task still runs on another instance than the one it is going to.
 func (r *round) leavesInstance(t int32) bool {
 	o := r.owner[t]
-	return o != none && r.running[t] && r.instanceOf(o) != r.dest[t]
+	return o != none && r.running(t) && r.instanceOf(o) != r.at(t)
 }
 
 // siblings are the members of one instance while its tasks are shared among them.
@@ -46,7 +64,7 @@ func (r *round) shareAmong(in *instance, tasks []int32) {
 	}
 	s.keep = make([][]int32, len(s.crew))
 	for _, t := range tasks {
-		if r.learnAt[t] != none && r.destMember[t] != none {
+		if r.learnerAt(t) != none && r.by(t) != none {
 			continue
 		}
 		if k, ok := s.keeper(t); ok {
@@ -63,7 +81,7 @@ func (r *round) shareAmong(in *instance, tasks []int32) {
 // keeper returns the position among the crew of the member that has the task, and false where it only comes to the instance or
 // where its member leaves.
 func (s *siblings) keeper(t int32) (int, bool) {
-	if o := s.owner[t]; o == none || o != s.destMember[t] {
+	if o := s.owner[t]; o == none || o != s.by(t) {
 		return 0, false
 	}
 	return slices.BinarySearch(s.crew, s.owner[t])
@@ -97,10 +115,11 @@ func (s *siblings) release(target []int64) {
 			continue
 		}
 		slices.SortFunc(s.keep[k], func(a, b int32) int {
-			return cmp.Or(firstTrue(!s.running[a], !s.running[b]), firstTrue(s.stateless(a), s.stateless(b)), cmp.Compare(a, b))
+			return cmp.Or(firstTrue(!s.running(a), !s.running(b)), firstTrue(s.stateless(a), s.stateless(b)), cmp.Compare(a, b))
 		})
 		for _, t := range s.keep[k][:surplus] {
-			s.destMember[t], s.why[t] = none, ReasonSiblings
+			s.dest[t] = onInstance(s.at(t))
+			s.setWhy(t, ReasonSiblings)
 		}
 		s.coming = append(s.coming, s.keep[k][:surplus]...)
 		s.keep[k] = s.keep[k][surplus:]
@@ -132,7 +151,7 @@ func (s *siblings) settle(target []int64) {
 	}
 	slices.Sort(s.coming)
 	s.coming = slices.DeleteFunc(s.coming, func(t int32) bool {
-		k, ok := slices.BinarySearch(s.crew, s.destMember[t])
+		k, ok := slices.BinarySearch(s.crew, s.by(t))
 		ok = ok && count[k] < target[k]
 		if ok {
 			count[k]++
@@ -147,10 +166,10 @@ func (s *siblings) settle(target []int64) {
 	h.init()
 	for _, t := range s.coming {
 		k := h.items[0]
-		if s.owner[t] != none && s.owner[t] == s.destMember[t] {
-			s.why[t] = ReasonMemberLeaving
+		if s.owner[t] != none && s.owner[t] == s.by(t) {
+			s.setWhy(t, ReasonMemberLeaving)
 		}
-		s.destMember[t] = s.crew[k]
+		s.dest[t] = s.crew[k]
 		count[k]++
 		h.settleTop(count[k] < target[k])
 	}

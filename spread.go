@@ -11,7 +11,7 @@ func (s *standbys) improveTags() {
 		return
 	}
 	for t := range s.topology.size() {
-		if !s.runsNow(t) {
+		if !s.hasStandbys(t) {
 			continue
 		}
 		for k, i := range s.of(t) {
@@ -123,7 +123,7 @@ func (s *standbys) shedStandbys(from int32, tasks []int32, target []int64) {
 // lagAt returns how far the copy of the task on instance i is behind, where all that have caught up are equal. New ones are last.
 func (s *standbys) lagAt(t, i int32) uint64 {
 	lag := uint64(unknownLag)
-	for c := s.copyStart[t]; c < s.copyEnd[t]; c++ {
+	for c, end := s.copiesOf(t); c < end; c++ {
 		if s.holderInstance(c) == i {
 			lag = min(lag, s.rank(c))
 		}

@@ -27,6 +27,10 @@ type standbys struct {
 // that stays, none with the active task or its learner. Copies that are to go although nothing has replaced them yet stay beside
 // them (see extras).
 func (r *round) placeStandbys() {
+	if r.noCopies() {
+		r.standbys = &standbys{round: r}
+		return
+	}
 	s := r.newStandbys()
 	s.countReported()
 	s.keepReported()
@@ -36,6 +40,11 @@ func (r *round) placeStandbys() {
 		s.even()
 	}
 	r.standbys = s
+}
+
+// noCopies reports whether there are no copies and none are wanted.
+func (r *round) noCopies() bool {
+	return r.copyStart == nil && len(r.learned) == 0 && r.config.Standbys == 0
 }
 
 func (r *round) newStandbys() *standbys {
@@ -99,21 +108,21 @@ func (s *standbys) of(t int32) []int32 {
 
 // mayKeep reports whether instance i may keep a standby of the task beside those it has (S4, S5).
 func (s *standbys) mayKeep(t, i int32) bool {
-	return s.instances[i].stays && i != s.dest[t] && i != s.learnAt[t] && !slices.Contains(s.of(t), i)
+	return s.instances[i].stays && i != s.at(t) && i != s.learnerAt(t) && !slices.Contains(s.of(t), i)
 }
 
-// runsNow reports whether the task is one that has standbys and runs in this round.
-func (s *standbys) runsNow(t int32) bool { return !s.stateless(t) && !s.waits(t) }
+// hasStandbys reports whether the task is one that has standbys and runs in this round.
+func (s *standbys) hasStandbys(t int32) bool { return !s.stateless(t) && !s.waits(t) }
 
 // states calls f for every copy of the task on an instance that may keep a standby of it: those that members report, and what
 // the previous owner has after a hand-over in this round.
 func (s *standbys) states(t int32, f func(i int32, lag uint64, learns bool)) {
-	for c := s.copyStart[t]; c < s.copyEnd[t]; c++ {
+	for c, end := s.copiesOf(t); c < end; c++ {
 		if i := s.holderInstance(c); s.mayKeep(t, i) {
 			f(i, s.copies[c].lag, s.copies[c].learns)
 		}
 	}
-	if o := s.owner[t]; o != none && o != s.destMember[t] && s.mayKeep(t, s.members[o].instance) {
+	if o := s.owner[t]; o != none && o != s.by(t) && s.mayKeep(t, s.members[o].instance) {
 		f(s.members[o].instance, 0, false)
 	}
 }
@@ -149,7 +158,7 @@ func (s *standbys) countReported() {
 
 // countWaiting counts the copies of a task that runs nowhere in this round: they stay what they are.
 func (s *standbys) countWaiting(t int32) {
-	for c := s.copyStart[t]; c < s.copyEnd[t]; c++ {
+	for c, end := s.copiesOf(t); c < end; c++ {
 		if !s.copies[c].learns {
 			s.count[s.holderInstance(c)]++
 			s.total++
@@ -173,7 +182,7 @@ func (s *standbys) reported(t int32) []int32 {
 // lags have changed, decides the same.
 func (s *standbys) keepReported() {
 	for t := range s.topology.size() {
-		if !s.runsNow(t) {
+		if !s.hasStandbys(t) {
 			continue
 		}
 		left := s.reported(t)
@@ -198,7 +207,7 @@ func (s *standbys) put(t, i int32) {
 // pair counts how many standbys of one instance's tasks another one keeps.
 func (s *standbys) pair(t, i, n int32) {
 	if s.pairs != nil {
-		s.pairs[int(s.dest[t])*len(s.instances)+int(i)] += n
+		s.pairs[int(s.at(t))*len(s.instances)+int(i)] += n
 	}
 }
 
@@ -206,7 +215,7 @@ func (s *standbys) paired(t, i int32) int32 {
 	if s.pairs == nil {
 		return 0
 	}
-	return s.pairs[int(s.dest[t])*len(s.instances)+int(i)]
+	return s.pairs[int(s.at(t))*len(s.instances)+int(i)]
 }
 
 // surplus returns the position of the copy that goes first.
@@ -231,9 +240,9 @@ func (s *standbys) compareExcess(a, b int32) int {
 
 // conflicts returns how many tag values a copy on instance i shares with the active task, its learner and the other copies.
 func (s *standbys) conflicts(t int32, copies []int32, i int32) int {
-	n := s.sameTags(i, s.dest[t])
-	if s.learnAt[t] != none {
-		n += s.sameTags(i, s.learnAt[t])
+	n := s.sameTags(i, s.at(t))
+	if s.learnerAt(t) != none {
+		n += s.sameTags(i, s.learnerAt(t))
 	}
 	for _, c := range copies {
 		if c != i {
@@ -256,7 +265,7 @@ func (s *standbys) sameTags(a, b int32) int {
 // needs returns how many standbys the task should be given now. While an owner that stays hands it over, one less than it wants:
 // the owner will be that copy.
 func (s *standbys) needs(t int32) int32 {
-	if s.learnAt[t] != none && s.instances[s.dest[t]].stays {
+	if s.learnerAt(t) != none && s.instances[s.at(t)].stays {
 		return min(s.wanted[t], int32(s.config.Standbys)-1)
 	}
 	return s.wanted[t]
@@ -266,7 +275,7 @@ func (s *standbys) needs(t int32) int32 {
 func (s *standbys) addMissing() {
 	for pass := range int32(s.width) {
 		for t := range s.topology.size() {
-			if !s.runsNow(t) || s.keeps[t] > pass || s.keeps[t] >= s.needs(t) {
+			if !s.hasStandbys(t) || s.keeps[t] > pass || s.keeps[t] >= s.needs(t) {
 				continue
 			}
 			if i := s.newHolder(t, s.of(t)); i != none {
@@ -317,10 +326,10 @@ func (s *standbys) compareCount(a, b int32) int {
 // eligible returns how many instances may keep a standby of the task.
 func (s *standbys) eligible(t int32) int32 {
 	n := s.numStaying
-	if s.instances[s.dest[t]].stays {
+	if s.instances[s.at(t)].stays {
 		n--
 	}
-	if s.learnAt[t] != none {
+	if s.learnerAt(t) != none {
 		n--
 	}
 	return max(0, n)
@@ -341,7 +350,7 @@ func (s *standbys) extras(t int32, f func(member int32)) {
 		s.eachHot(t, func(m int32) {
 			i := s.members[m].instance
 			in := &s.instances[i]
-			if hot >= s.wanted[t] || in.leaving != leaving || in.overdue || i == s.dest[t] || i == s.learnAt[t] || slices.Contains(s.scratch, i) {
+			if hot >= s.wanted[t] || in.leaving != leaving || in.overdue || i == s.at(t) || i == s.learnerAt(t) || slices.Contains(s.scratch, i) {
 				return
 			}
 			s.scratch = append(s.scratch, i)
@@ -354,10 +363,10 @@ func (s *standbys) extras(t int32, f func(member int32)) {
 // eachHot calls f for every member with a copy of the task that has caught up: what the previous owner has after a hand-over in
 // this round, and what members report.
 func (s *standbys) eachHot(t int32, f func(member int32)) {
-	if o := s.owner[t]; o != none && o != s.destMember[t] {
+	if o := s.owner[t]; o != none && o != s.by(t) {
 		f(o)
 	}
-	for c := s.copyStart[t]; c < s.copyEnd[t]; c++ {
+	for c, end := s.copiesOf(t); c < end; c++ {
 		if s.caughtUp(c) {
 			f(s.copies[c].member)
 		}

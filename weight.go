@@ -18,12 +18,12 @@ type weighing struct {
 	incoming []int64 // by class, what has yet to be given out
 }
 
-func (r *round) newWeighing(k *kind, d demand) *weighing {
+func (r *round) newWeighing(k *kind, d demand, total int64) *weighing {
 	n := len(r.instances)
 	w := &weighing{round: r, kind: k, demand: d, lo: make([]int64, n), hi: make([]int64, n), load: make([]int64, n), count: d.have.clone(), own: d.have.clone(), incoming: slices.Clone(d.incoming)}
-	total := r.totalOf(k, d.base)
 	for i := range r.instances {
 		if !r.instances[i].stays {
+			w.clear(i)
 			continue
 		}
 		w.lo[i], w.hi[i] = fairRange(total, r.instances[i].capacity, r.staying, r.config.ImbalancePercent)
@@ -33,6 +33,13 @@ func (r *round) newWeighing(k *kind, d demand) *weighing {
 		}
 	}
 	return w
+}
+
+// clear takes a leaving instance out of the counts.
+func (w *weighing) clear(i int) {
+	for class := range w.kind.weights {
+		w.count.of(int32(class))[i], w.own.of(int32(class))[i] = 0, 0
+	}
 }
 
 // distance returns how far a load of instance i is from its range.
@@ -92,9 +99,9 @@ func (w *weighing) level() counts {
 
 // keepLearners counts learners in place as having taken over, the smallest lag first, over and over until none qualifies.
 func (w *weighing) keepLearners() {
-	learned := w.learned()
+	learned := slices.Clone(w.learned)
 	slices.SortFunc(learned, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(w.copies[w.learnCopy[a]].lag, w.copies[w.learnCopy[b]].lag), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(w.copies[w.learnerCopy(a)].lag, w.copies[w.learnerCopy(b)].lag), cmp.Compare(a, b))
 	})
 	for left := -1; left != len(learned); {
 		left = len(learned)
@@ -105,7 +112,7 @@ func (w *weighing) keepLearners() {
 // keepLearner moves a task to its learner where that shrinks the distances, or where its owner leaves and the holder does not
 // pass its range by it. It reports whether it did.
 func (w *weighing) keepLearner(t int32) bool {
-	from, to, class := w.dest[t], w.learnAt[t], w.classOf(w.kind, t)
+	from, to, class := w.at(t), w.learnerAt(t), w.classOf(w.kind, t)
 	x := w.kind.weights[class]
 	if w.instances[from].leaving {
 		if w.load[to]+x > w.hi[to] {

@@ -1,0 +1,122 @@
+package assignor
+
+// What is decided of each task is kept in arrays by task, of which only dest and status exist in every round: the others are made
+// when the first task needs them, because in most rounds none does.
+
+// setPlace decides that instance i runs the task; m is the member of it that should, none where any may.
+func (r *round) setPlace(t, i, m int32) {
+	r.status[t] = placed
+	r.dest[t] = m
+	if m == none {
+		r.dest[t] = onInstance(i)
+		r.undecided = true
+	}
+}
+
+// onInstance is the dest of a task that is to run on instance i, whichever member of it.
+func onInstance(i int32) int32 { return -2 - i }
+
+// at returns the instance that runs the task from now on, or once its owner has stopped it; none where that is not decided.
+func (r *round) at(t int32) int32 {
+	switch m := r.dest[t]; {
+	case m >= 0:
+		return r.instanceBy[m]
+	case m == none:
+		return none
+	default:
+		return -2 - m
+	}
+}
+
+// by returns the member of it, none where any may.
+func (r *round) by(t int32) int32 { return max(r.dest[t], none) }
+
+// running reports whether the owner of a task has not stopped it.
+func (r *round) running(t int32) bool { return r.stopped == nil || !r.stopped[t] }
+
+func (r *round) setRunning(t int32, run bool) {
+	if r.stopped == nil {
+		if run {
+			return
+		}
+		r.stopped = make([]bool, r.topology.all())
+	}
+	r.stopped[t] = !run
+}
+
+// learnerAt returns the instance that learns the task, none where nobody does.
+func (r *round) learnerAt(t int32) int32 {
+	if r.learnAt == nil {
+		return none
+	}
+	return r.learnAt[t]
+}
+
+// learnerCopy returns the copy that the learner of the task starts from, none where it has none.
+func (r *round) learnerCopy(t int32) int32 {
+	if r.learnCopy == nil {
+		return none
+	}
+	return r.learnCopy[t]
+}
+
+// setLearner makes instance i learn the task, from copy c if that is not none. An i of none ends the learner.
+func (r *round) setLearner(t, i, c int32) {
+	if r.learnAt == nil {
+		r.learnAt = filled(int(r.topology.size()), none)
+		r.learnCopy = filled(int(r.topology.size()), none)
+	}
+	if i != none {
+		r.learned = append(r.learned, t)
+	}
+	r.learnAt[t], r.learnCopy[t] = i, c
+}
+
+func (r *round) whyOf(t int32) Reason {
+	if r.why == nil {
+		return ReasonNone
+	}
+	return r.why[t]
+}
+
+// setWhy remembers why the task is not where it was.
+func (r *round) setWhy(t int32, why Reason) {
+	if why == ReasonNone {
+		return
+	}
+	if r.why == nil {
+		r.why = make([]Reason, r.topology.size())
+	}
+	r.why[t] = why
+	r.moved = append(r.moved, t)
+}
+
+// countTasks counts the placed tasks of one kind by class and instance.
+func (r *round) countTasks(k *kind) counts {
+	n := r.newCounts(k)
+	for s, class := range k.classOf {
+		if class == none {
+			continue
+		}
+		on := n.of(class)
+		for t := r.topology.start[s]; t < r.topology.start[s+1]; t++ {
+			if r.status[t] == placed {
+				on[r.at(t)]++
+			}
+		}
+	}
+	return n
+}
+
+// planTasks counts the stateful tasks by class and instance as if every learner had taken over (R4).
+func (r *round) planTasks() counts {
+	plan := r.countTasks(&r.stateful)
+	for _, t := range r.learned {
+		if at := r.learnerAt(t); at != none {
+			on := plan.of(r.classOf(&r.stateful, t))
+			on[r.at(t)]--
+			on[at]++
+		}
+	}
+	return plan
+}
