@@ -23,7 +23,7 @@ func (r *round) placeActives() {
 	}
 	r.countPlanned()
 	r.orphans = slices.DeleteFunc(r.orphans, func(t int32) bool {
-		return r.runHotCopy(t) || r.awaitInstance(t) || r.runBestCopy(t)
+		return r.hasCopies(t) && r.runHotCopy(t) || r.awaitInstance(t) || r.hasCopies(t) && r.runBestCopy(t)
 	})
 }
 

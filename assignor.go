@@ -186,6 +186,7 @@ type round struct {
 	anyLearners bool           // some member reports a learner
 	undecided   bool           // some task's member is not decided
 	learned     []int32        // the tasks that have or had a learner in this round's plan
+	copied      []int32        // the tasks that have or should have a copy (from R6 on)
 	moved       []int32        // the tasks that have a why
 	instanceBy  []int32        // by member
 

@@ -187,8 +187,18 @@ func (l *levelling) targets() []int64 {
 
 // give raises the lightest below bound, one by one, first those that prefer more, and returns what is left.
 func (l *levelling) give(target []int64, rest int64, bound []int64) int64 {
-	if rest == 0 {
-		return 0
+	room := int64(0)
+	for i := range target {
+		room += min(max(0, bound[i]-target[i]), rest+1) // no more than it takes to see that it is too much
+	}
+	if room == 0 || rest == 0 {
+		return rest
+	}
+	if room <= rest {
+		for i := range target {
+			target[i] = max(target[i], bound[i])
+		}
+		return rest - room
 	}
 	h := ranking{less: func(a, b int32) bool {
 		if pa, pb := l.prefer[a] > target[a], l.prefer[b] > target[b]; pa != pb {

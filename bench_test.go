@@ -34,8 +34,10 @@ func benchGroup(tasks, members, standbys int) ([]assignor.Member, *assignor.Assi
 	return group, memory, config
 }
 
+var benchSizes = []struct{ tasks, members int }{{1e3, 10}, {1e4, 100}, {1e5, 1000}}
+
 func BenchmarkAssign(b *testing.B) {
-	for _, size := range []struct{ tasks, members int }{{1e3, 10}, {1e4, 100}, {1e5, 1000}} {
+	for _, size := range benchSizes {
 		for _, state := range []string{"cold", "steady", "join", "leave", "drain"} {
 			for _, standbys := range []int{0, 1} {
 				b.Run(fmt.Sprintf("members=%d/tasks=%d/state=%s/standbys=%d", size.members, size.tasks, state, standbys), func(b *testing.B) {

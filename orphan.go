@@ -49,7 +49,15 @@ func (r *round) dealOrphans(k *kind, orphans []int32, have, target counts) {
 				takers = append(takers, int32(i))
 			}
 		}
-		r.deal(pool, room, [][]int32{takers}, func(t, i int32) { r.place(t, i, none, r.whyMoved(t, ReasonOrphan)) })
+		r.deal(pool, room, [][]int32{takers}, r.placeOrphan)
+	}
+}
+
+// placeOrphan lets instance i run an orphan. One that nobody is known to have run has no former place that a reason could be about.
+func (r *round) placeOrphan(t, i int32) {
+	r.setPlace(t, i, none)
+	if r.memory.prev != nil || r.owner[t] != none || r.hasCopies(t) {
+		r.setWhy(t, r.whyMoved(t, ReasonOrphan))
 	}
 }
 

@@ -5,17 +5,14 @@ import "slices"
 // listCopies decides which member of its instance holds each learner and standby (R8) and lists them: a copy stays with its
 // member, a new one goes to the member with the least of everything.
 func (r *round) listCopies(l *lists) {
-	if r.noCopies() {
+	if len(r.copied) == 0 {
 		return
 	}
 	c := &copyLister{round: r, lists: l, everything: make([]int64, len(r.members))}
 	for m, n := range l.active {
 		c.everything[m] = int64(n)
 	}
-	for t := range r.topology.size() {
-		if r.stateless(t) {
-			continue
-		}
+	for _, t := range r.copied {
 		if r.waits(t) {
 			c.keepAll(t)
 		} else {

@@ -10,8 +10,8 @@ func (s *standbys) improveTags() {
 	if len(s.config.SpreadTags) == 0 {
 		return
 	}
-	for t := range s.topology.size() {
-		if !s.hasStandbys(t) {
+	for _, t := range s.copied {
+		if s.waits(t) {
 			continue
 		}
 		for k, i := range s.of(t) {
@@ -93,7 +93,7 @@ func (s *standbys) targets() []int64 {
 // tasksByHolder returns, for each instance above its target, the tasks that it keeps standbys of.
 func (s *standbys) tasksByHolder(target []int64) [][]int32 {
 	lists := make([][]int32, len(s.instances))
-	for t := range s.topology.size() {
+	for _, t := range s.copied {
 		for _, i := range s.of(t) {
 			if s.count[i] > target[i] {
 				lists[i] = append(lists[i], t)

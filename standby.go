@@ -27,7 +27,8 @@ type standbys struct {
 // that stays, none with the active task or its learner. Copies that are to go although nothing has replaced them yet stay beside
 // them (see extras).
 func (r *round) placeStandbys() {
-	if r.noCopies() {
+	r.copied = r.tasksWithCopies()
+	if len(r.copied) == 0 {
 		r.standbys = &standbys{round: r}
 		return
 	}
@@ -42,9 +43,23 @@ func (r *round) placeStandbys() {
 	r.standbys = s
 }
 
-// noCopies reports whether there are no copies and none are wanted.
-func (r *round) noCopies() bool {
-	return r.copyStart == nil && len(r.learned) == 0 && r.config.Standbys == 0
+// tasksWithCopies returns the tasks that have, or should have, a copy: where standbys are configured all stateful ones.
+func (r *round) tasksWithCopies() []int32 {
+	if r.copyStart == nil && len(r.learned) == 0 && r.config.Standbys == 0 {
+		return nil
+	}
+	var tasks []int32
+	for s, sub := range r.topology.subs {
+		if sub.Stateless {
+			continue
+		}
+		for t := r.topology.start[s]; t < r.topology.start[s+1]; t++ {
+			if r.config.Standbys > 0 || r.hasCopies(t) || r.learnerAt(t) != none {
+				tasks = append(tasks, t)
+			}
+		}
+	}
+	return tasks
 }
 
 func (r *round) newStandbys() *standbys {
@@ -111,9 +126,6 @@ func (s *standbys) mayKeep(t, i int32) bool {
 	return s.instances[i].stays && i != s.at(t) && i != s.learnerAt(t) && !slices.Contains(s.of(t), i)
 }
 
-// hasStandbys reports whether the task is one that has standbys and runs in this round.
-func (s *standbys) hasStandbys(t int32) bool { return !s.stateless(t) && !s.waits(t) }
-
 // states calls f for every copy of the task on an instance that may keep a standby of it: those that members report, and what
 // the previous owner has after a hand-over in this round.
 func (s *standbys) states(t int32, f func(i int32, lag uint64, learns bool)) {
@@ -129,10 +141,7 @@ func (s *standbys) states(t int32, f func(i int32, lag uint64, learns bool)) {
 
 // countReported counts the copies there are, before any goes, and what every task wants.
 func (s *standbys) countReported() {
-	for t := range s.topology.size() {
-		if s.stateless(t) {
-			continue
-		}
+	for _, t := range s.copied {
 		if s.waits(t) {
 			s.countWaiting(t)
 			continue
@@ -181,8 +190,8 @@ func (s *standbys) reported(t int32) []int32 {
 // copies goes, then the one on the instance furthest above its share. Lags do not matter here, so that the next round, when the
 // lags have changed, decides the same.
 func (s *standbys) keepReported() {
-	for t := range s.topology.size() {
-		if !s.hasStandbys(t) {
+	for _, t := range s.copied {
+		if s.waits(t) {
 			continue
 		}
 		left := s.reported(t)
@@ -274,8 +283,8 @@ func (s *standbys) needs(t int32) int32 {
 // addMissing gives tasks the standbys they lack, in passes, so that every task has one before any has two.
 func (s *standbys) addMissing() {
 	for pass := range int32(s.width) {
-		for t := range s.topology.size() {
-			if !s.hasStandbys(t) || s.keeps[t] > pass || s.keeps[t] >= s.needs(t) {
+		for _, t := range s.copied {
+			if s.waits(t) || s.keeps[t] > pass || s.keeps[t] >= s.needs(t) {
 				continue
 			}
 			if i := s.newHolder(t, s.of(t)); i != none {
