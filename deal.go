@@ -236,30 +236,132 @@ func (r *round) deal(pool []int32, room []int64, groups [][]int32, give func(t, 
 
 // takeTurns counts in takes how many tasks of each segment each taker gets.
 func (r *round) takeTurns(segments []segment, room []int64, takers []int32, takes []int32) {
-	pooled := 0
-	for _, s := range segments {
-		pooled += s.left
-	}
+	r.takeFullTurns(segments, room, takers, takes)
 	wishes := make([]ranking, len(takers))
 	for k, i := range takers {
-		wishes[k] = r.newWishes(segments, i)
+		if room[i] > 0 {
+			wishes[k] = r.newWishes(segments, i)
+		}
 	}
-	for gave := true; gave && pooled > 0; {
+	for gave := true; gave; {
 		gave = false
 		for k, i := range takers {
-			if pooled == 0 || room[i] <= 0 {
+			if room[i] <= 0 {
 				continue
 			}
 			s := wishes[k].firstLeft(segments)
-			segments[s].left--
+			if s == none {
+				return // the pool is empty
+			}
+			r.take(&segments[s], i, 1)
 			takes[k*len(segments)+int(s)]++
 			room[i]--
-			pooled--
-			r.spread.add(segments[s].sub, i, 1)
 			wishes[k].down(0)
 			gave = true
 		}
 	}
+}
+
+func (r *round) take(s *segment, i, n int32) {
+	s.left -= int(n)
+	r.spread.add(s.sub, i, n)
+}
+
+// alike is a run of takers that have the same room and wish for the same, and what each of them takes, turn by turn, as long as
+// every segment has tasks left.
+type alike struct {
+	takers []int32
+	turns  []int32 // segments
+}
+
+// takeFullTurns takes the turns in which no segment runs out all at once: until then the takers do not get in each other's way.
+// A cold start is nothing but such turns, of takers that are all alike: there it is what makes dealing out cheap.
+func (r *round) takeFullTurns(segments []segment, room []int64, takers []int32, takes []int32) {
+	runs := r.runsOfAlike(segments, room, takers)
+	demand := make([]int, len(segments))
+	turns := 0
+	for ; demandTurn(segments, runs, turns, demand); turns++ {
+	}
+	k := 0
+	for _, run := range runs {
+		n := make([]int32, len(segments))
+		for _, s := range run.turns[:min(turns, len(run.turns))] {
+			n[s]++
+		}
+		for _, i := range run.takers {
+			for s := range n {
+				r.take(&segments[s], i, n[s])
+				takes[k*len(segments)+s] += n[s]
+				room[i] -= int64(n[s])
+			}
+			k++
+		}
+	}
+}
+
+// demandTurn adds what the takers want in one turn to demand, and reports whether anybody wants anything and there is enough.
+func demandTurn(segments []segment, runs []alike, turn int, demand []int) bool {
+	wanted := false
+	for _, run := range runs {
+		if turn < len(run.turns) {
+			wanted = true
+			demand[run.turns[turn]] += len(run.takers)
+		}
+	}
+	for s := range segments {
+		if demand[s] > segments[s].left {
+			return false
+		}
+	}
+	return wanted
+}
+
+func (r *round) runsOfAlike(segments []segment, room []int64, takers []int32) []alike {
+	var runs []alike
+	pooled := int64(0)
+	for _, s := range segments {
+		pooled += int64(s.left)
+	}
+	for k, i := range takers {
+		if k > 0 && room[i] == room[takers[k-1]] && r.wishAlike(segments, i, takers[k-1]) {
+			last := &runs[len(runs)-1]
+			last.takers = takers[k-len(last.takers) : k+1]
+			continue
+		}
+		most := min(room[i], pooled/int64(len(takers))+1) // in more turns the pool runs out
+		runs = append(runs, alike{takers[k : k+1], r.wishedTurns(segments, i, most)})
+	}
+	return runs
+}
+
+func (r *round) wishAlike(segments []segment, a, b int32) bool {
+	for s := range segments {
+		if r.excess(a, segments[s].sub) != r.excess(b, segments[s].sub) {
+			return false
+		}
+	}
+	return r.instances[a].capacity == r.instances[b].capacity
+}
+
+// wishedTurns returns the segments that instance i takes a task of in its first n turns, if none runs out.
+func (r *round) wishedTurns(segments []segment, i int32, n int64) []int32 {
+	wish := make([]int64, len(segments))
+	h := ranking{items: make([]int32, len(segments)), less: func(a, b int32) bool {
+		return wish[a] < wish[b] || wish[a] == wish[b] && a < b
+	}}
+	for s := range segments {
+		wish[s] = r.excess(i, segments[s].sub)
+		h.items[s] = int32(s)
+	}
+	h.init()
+	turns := make([]int32, n)
+	for k := range turns {
+		s := h.items[0]
+		turns[k] = s
+		wish[s] += r.staying
+		h.down(0)
+	}
+	return turns
 }
 
 // newWishes ranks the segments by how far instance i is below its share of their subtopology.
@@ -278,12 +380,15 @@ func (r *round) newWishes(segments []segment, i int32) ranking {
 	return h
 }
 
-// firstLeft returns the first segment that has tasks left. The caller knows that there is one.
+// firstLeft returns the first segment that has tasks left, none where none has.
 func (h *ranking) firstLeft(segments []segment) int32 {
-	for segments[h.items[0]].left == 0 {
+	for len(h.items) > 0 {
+		if s := h.items[0]; segments[s].left > 0 {
+			return s
+		}
 		h.settleTop(false)
 	}
-	return h.items[0]
+	return none
 }
 
 // handOver gives the tasks of each segment in id order to the takers in id order.
