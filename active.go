@@ -13,6 +13,9 @@ func (r *round) placeActives() {
 	for m := range r.members {
 		keeps[m] = !r.mustGo(r.members[m].instance, false)
 	}
+	if r.memory.prev == nil { // whoever nobody claims is an orphan, but for those of which there are copies
+		r.orphans = make([]int32, 0, int(r.topology.size())-r.claimed)
+	}
 	for t, o := range r.dest {
 		if o == none || r.status[t] != placed || !keeps[o] || r.hasCopies(int32(t)) {
 			r.placeActive(int32(t))
@@ -33,6 +36,10 @@ func (r *round) placeActive(t int32) {
 		return
 	}
 	r.status[t] = unplaced
+	if r.owner[t] == none && r.memory.prev == nil && !r.hasCopies(t) {
+		r.orphans = append(r.orphans, t)
+		return
+	}
 	if !r.takeOver(t) && !r.keepOwner(t) && !r.returnToInstance(t) {
 		r.orphans = append(r.orphans, t)
 	}
@@ -51,7 +58,7 @@ func (r *round) place(t, i, m int32, why Reason) {
 // countPlanned adds up the stateful load of every instance once every learner has taken over (R4).
 func (r *round) countPlanned() {
 	r.planned = make([]int64, len(r.instances))
-	planned := r.planTasks()
+	planned := r.planTasks(r.countTasks(&r.stateful))
 	for i := range r.planned {
 		r.planned[i] = planned.load(&r.stateful, i)
 	}

@@ -211,7 +211,9 @@ func (r *round) deal(pool []int32, room []int64, groups [][]int32, give func(t, 
 		return
 	}
 	r.countSpread()
-	slices.Sort(pool)
+	if !slices.IsSorted(pool) {
+		slices.Sort(pool)
+	}
 	var segments []segment
 	for first, n := 0, 1; n <= len(pool); n++ {
 		if n < len(pool) && r.topology.subOf(pool[n]) == r.topology.subOf(pool[first]) {

@@ -74,7 +74,7 @@ func (r *round) levelLearners() {
 	r.countMembers()
 	k := &r.stateful
 	have, incoming := r.countTasks(k), make([]int64, len(k.weights))
-	r.plan, r.target = r.planTasks(), have
+	r.plan, r.target = r.planTasks(have), have
 	if r.allLeave || len(k.weights) == 0 {
 		return
 	}

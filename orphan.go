@@ -8,12 +8,18 @@ func (r *round) placeOrphans() {
 		return
 	}
 	k := &r.stateful
-	d := demand{have: r.planTasks(), incoming: r.countOrphans(k, orphans), receives: r.stays, overflows: r.stays}
+	d := demand{have: r.planTasks(r.countTasks(k)), incoming: r.countOrphans(k, orphans), receives: r.stays, overflows: r.stays}
 	r.dealOrphans(k, orphans, d.have, r.fillKind(k, d))
 }
 
 // takeOrphans returns the orphans of one kind.
 func (r *round) takeOrphans(stateless bool) []int32 {
+	if len(r.stateful.weights) == 0 || len(r.statelessKind.weights) == 0 { // there is one kind only
+		if stateless == (len(r.stateful.weights) == 0) {
+			return r.orphans
+		}
+		return nil
+	}
 	var taken []int32
 	for _, t := range r.orphans {
 		if r.stateless(t) == stateless {
@@ -26,6 +32,10 @@ func (r *round) takeOrphans(stateless bool) []int32 {
 // countOrphans counts the orphans of a kind by class.
 func (r *round) countOrphans(k *kind, orphans []int32) []int64 {
 	n := make([]int64, len(k.weights))
+	if len(n) == 1 {
+		n[0] = int64(len(orphans))
+		return n
+	}
 	for _, t := range orphans {
 		n[r.classOf(k, t)]++
 	}
@@ -36,9 +46,12 @@ func (r *round) stays(i int) bool { return r.instances[i].stays }
 
 // dealOrphans places the orphans so that the instances, which have what have says, come up to target.
 func (r *round) dealOrphans(k *kind, orphans []int32, have, target counts) {
-	byClass := make([][]int32, len(k.weights))
-	for _, t := range orphans {
-		byClass[r.classOf(k, t)] = append(byClass[r.classOf(k, t)], t)
+	byClass := [][]int32{orphans}
+	if len(k.weights) > 1 {
+		byClass = make([][]int32, len(k.weights))
+		for _, t := range orphans {
+			byClass[r.classOf(k, t)] = append(byClass[r.classOf(k, t)], t)
+		}
 	}
 	room := make([]int64, len(r.instances))
 	for class, pool := range byClass {

@@ -108,9 +108,9 @@ func (r *round) countTasks(k *kind) counts {
 	return n
 }
 
-// planTasks counts the stateful tasks by class and instance as if every learner had taken over (R4).
-func (r *round) planTasks() counts {
-	plan := r.countTasks(&r.stateful)
+// planTasks returns the counts of the stateful tasks as if every learner had taken over (R4), have being what they are now.
+func (r *round) planTasks(have counts) counts {
+	plan := have.clone()
 	for _, t := range r.learned {
 		if at := r.learnerAt(t); at != none {
 			on := plan.of(r.classOf(&r.stateful, t))
