@@ -17,7 +17,7 @@ func (r *round) placeActives() {
 		r.orphans = make([]int32, 0, int(r.topology.size())-r.claimed)
 	}
 	for t, o := range r.dest {
-		if o == none || r.status[t] != placed || !keeps[o] || r.hasCopies(int32(t)) {
+		if o == none || r.status[t] != placed || !keeps[o] || r.anyLearners && r.hasCopies(int32(t)) || r.isRestoring(int32(t)) {
 			r.placeActive(int32(t))
 		}
 	}

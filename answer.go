@@ -245,9 +245,17 @@ func (r *round) writeEntries(which list, entries []entry, sizes []int32, members
 			*members[m].list(which), block = block[:0:n], block[n:]
 		}
 	}
-	for _, e := range entries {
+	sub := int32(0)
+	for _, e := range entries { // sorted, so that the subtopology need not be searched
 		tasks := members[e.member].list(which)
-		*tasks = append(*tasks, r.topology.id(e.task))
+		for e.task < r.topology.size() && e.task >= r.topology.start[sub+1] {
+			sub++
+		}
+		if e.task < r.topology.size() {
+			*tasks = append(*tasks, TaskID{r.topology.subs[sub].ID, e.task - r.topology.start[sub]})
+		} else {
+			*tasks = append(*tasks, r.topology.id(e.task))
+		}
 	}
 	return block
 }

@@ -5,25 +5,52 @@ import "slices"
 // listCopies decides which member of its instance holds each learner and standby (R8) and lists them: a copy stays with its
 // member, a new one goes to the member with the least of everything.
 func (r *round) listCopies(l *lists) {
-	if len(r.copied) == 0 {
+	if len(r.copied) == 0 && r.standbys.whole == nil {
 		return
 	}
 	c := &copyLister{round: r, lists: l, everything: make([]int64, len(r.members))}
 	for m, n := range l.active {
 		c.everything[m] = int64(n)
 	}
-	for _, t := range r.copied {
-		if r.waits(t) {
+	l.entries[standbyList] = make([]entry, 0, r.standbys.total)
+	c.listHeld()
+	for _, n := range c.fresh {
+		c.start(n)
+	}
+	l.sort(learnerList)
+	if len(c.fresh) > 0 {
+		l.sort(standbyList)
+	}
+}
+
+// listHeld lists the copies that stay where they are, in task order.
+func (c *copyLister) listHeld() {
+	whole := int32(0)
+	for _, t := range c.copied {
+		c.listWhole(whole, t)
+		whole = t + 1
+		if c.waits(t) {
 			c.keepAll(t)
 		} else {
 			c.keepHeld(t)
 		}
 	}
-	for _, n := range c.fresh {
-		c.start(n)
+	c.listWhole(whole, c.topology.size())
+}
+
+// listWhole lists the copies of the whole tasks from first up to end.
+func (c *copyLister) listWhole(first, end int32) {
+	if c.standbys.whole == nil {
+		return
 	}
-	l.sort(learnerList)
-	l.sort(standbyList)
+	for t := first; t < end; t++ {
+		if !c.standbys.whole[t] {
+			continue
+		}
+		for k, end := c.copiesOf(t); k < end; k++ {
+			c.hold(standbyList, t, c.copies[k].member)
+		}
+	}
 }
 
 // copyLister is the state of listCopies.

@@ -10,6 +10,7 @@ func (s *standbys) improveTags() {
 	if len(s.config.SpreadTags) == 0 {
 		return
 	}
+	s.countPairs()
 	for _, t := range s.copied {
 		if s.waits(t) {
 			continue
@@ -70,6 +71,8 @@ func (s *standbys) even() {
 	if slices.Equal(target, s.count) {
 		return
 	}
+	s.openWhole()
+	s.countPairs()
 	tasks := s.tasksByHolder(target)
 	for i := range s.instances {
 		if s.count[i] > target[i] {

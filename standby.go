@@ -15,7 +15,8 @@ type standbys struct {
 	count   []int64 // by instance, the standbys it keeps
 	total   int64   // the standbys wanted in all
 	lo, hi  []int64 // by instance, the fair range of count
-	pairs   []int32 // by instance of the active task, then of its standby; nil where there are too many instances
+	whole   []bool  // by task, it has what it wants and where it may be, so that it keeps just that; nil where none is looked for
+	pairs   []int32 // by instance of the active task, then of its standby; nil until asked for, or where there are too many instances
 	tags    []int32 // by instance, then SpreadTags: the number of the value
 	groups  []int32 // by instance, the first instance with the same values
 	shifted []bool  // by task, a standby goes elsewhere to even the load; nil where none does
@@ -27,12 +28,13 @@ type standbys struct {
 // that stays, none with the active task or its learner. Copies that are to go although nothing has replaced them yet stay beside
 // them (see extras).
 func (r *round) placeStandbys() {
-	r.copied = r.tasksWithCopies()
-	if len(r.copied) == 0 {
-		r.standbys = &standbys{round: r}
-		return
+	s := &standbys{round: r, width: min(r.config.Standbys, len(r.instances)), count: make([]int64, len(r.instances))}
+	r.standbys = s
+	s.findTasks()
+	s.numberTags()
+	if len(s.copied) > 0 {
+		s.makeRoom()
 	}
-	s := r.newStandbys()
 	s.countReported()
 	s.keepReported()
 	if !r.allLeave && !r.awaiting && r.config.Standbys > 0 {
@@ -40,43 +42,108 @@ func (r *round) placeStandbys() {
 		s.improveTags()
 		s.even()
 	}
-	r.standbys = s
 }
 
-// tasksWithCopies returns the tasks that have, or should have, a copy: where standbys are configured all stateful ones.
-func (r *round) tasksWithCopies() []int32 {
-	if r.copyStart == nil && len(r.learned) == 0 && r.config.Standbys == 0 {
-		return nil
+// findTasks collects the tasks that need a look: where standbys are configured all stateful ones but the whole ones, else those
+// that have a copy or a learner.
+func (s *standbys) findTasks() {
+	if s.copyStart == nil && len(s.learned) == 0 && s.config.Standbys == 0 {
+		return
 	}
-	var tasks []int32
-	for s, sub := range r.topology.subs {
+	lookForWhole := s.config.Standbys > 0 && len(s.config.SpreadTags) == 0 && !s.allLeave && s.copyStart != nil
+	keeps := s.holdersThatStay()
+	if lookForWhole {
+		s.whole = make([]bool, s.topology.size())
+	}
+	for k, sub := range s.topology.subs {
 		if sub.Stateless {
 			continue
 		}
-		for t := r.topology.start[s]; t < r.topology.start[s+1]; t++ {
-			if r.config.Standbys > 0 || r.hasCopies(t) || r.learnerAt(t) != none {
-				tasks = append(tasks, t)
+		for t := s.topology.start[k]; t < s.topology.start[k+1]; t++ {
+			switch {
+			case lookForWhole && s.isWhole(t, keeps):
+				s.whole[t] = true
+			case s.config.Standbys > 0 || s.hasCopies(t) || s.learnerAt(t) != none:
+				s.copied = append(s.copied, t)
 			}
 		}
 	}
-	return tasks
 }
 
-func (r *round) newStandbys() *standbys {
-	n, instances := int(r.topology.size()), len(r.instances)
-	s := &standbys{round: r, width: min(r.config.Standbys, instances), count: make([]int64, instances)}
+// holdersThatStay returns, by member, whether copies may stay with it.
+func (s *standbys) holdersThatStay() []bool {
+	keeps := make([]bool, len(s.members))
+	for m := range s.members {
+		keeps[m] = !s.members[m].leaving
+	}
+	return keeps
+}
+
+// isWhole reports whether the task stays with an owner that stays and has exactly the standbys it wants, on other instances that
+// stay. It counts them.
+func (s *standbys) isWhole(t int32, keeps []bool) bool {
+	o := s.dest[t]
+	first, end := s.copiesOf(t)
+	if o < 0 || o != s.owner[t] || s.status[t] != placed || int(end-first) != s.config.Standbys || !keeps[o] || s.learnerAt(t) != none {
+		return false
+	}
+	for c := first; c < end; c++ {
+		m := s.copies[c].member
+		if s.copies[c].learns || !keeps[m] || s.instanceBy[m] == s.instanceBy[o] {
+			return false
+		}
+		for other := first; other < c; other++ {
+			if s.holderInstance(other) == s.instanceBy[m] {
+				return false
+			}
+		}
+	}
+	for c := first; c < end; c++ {
+		s.count[s.holderInstance(c)]++
+	}
+	s.total += int64(end - first)
+	return true
+}
+
+// makeRoom makes the arrays for tasks that are not whole.
+func (s *standbys) makeRoom() {
+	n := int(s.topology.size())
 	s.keeps, s.wanted = make([]int32, n), make([]int32, n)
 	s.kept = make([]int32, n*s.width)
-	if r.config.Standbys > 0 && instances*instances <= maxSpread {
-		s.pairs = make([]int32, instances*instances)
+}
+
+// openWhole makes whole tasks like all others, for when their standbys are to be moved after all.
+func (s *standbys) openWhole() {
+	if s.whole == nil {
+		return
 	}
-	s.numberTags()
-	return s
+	if s.keeps == nil {
+		s.makeRoom()
+	}
+	for t, whole := range s.whole {
+		if whole {
+			s.copied = append(s.copied, int32(t))
+			s.wanted[t] = int32(s.config.Standbys)
+			s.eachState(int32(t), func(i int32) { s.put(int32(t), i) })
+		}
+	}
+	slices.Sort(s.copied)
+	s.whole, s.pairs = nil, nil // counted anew with the others
+}
+
+// eachState calls f for the instance of every copy of the task.
+func (s *standbys) eachState(t int32, f func(i int32)) {
+	for c, end := s.copiesOf(t); c < end; c++ {
+		f(s.holderInstance(c))
+	}
 }
 
 // numberTags gives every value of every tag a number. A member without the tag has the value "".
 func (s *standbys) numberTags() {
 	n := len(s.config.SpreadTags)
+	if n == 0 {
+		return
+	}
 	s.tags = make([]int32, n*len(s.instances))
 	for k, tag := range s.config.SpreadTags {
 		values := make([]string, len(s.instances))
@@ -113,11 +180,14 @@ func (s *standbys) groupTags() {
 
 func (s *standbys) tagsOf(i int32) []int32 {
 	n := len(s.config.SpreadTags)
-	return s.tags[int(i)*n : (int(i)+1)*n]
+	return s.tags[int(i)*n:][:n]
 }
 
 // of returns the instances that keep a standby of the task.
 func (s *standbys) of(t int32) []int32 {
+	if s.keeps == nil {
+		return nil
+	}
 	return s.kept[int(t)*s.width:][:s.keeps[t]]
 }
 
@@ -220,6 +290,24 @@ func (s *standbys) pair(t, i, n int32) {
 	}
 }
 
+// countPairs counts the pairs, when that is first asked for. It leaves them out where the table would be too large.
+func (s *standbys) countPairs() {
+	if s.pairs != nil || len(s.instances)*len(s.instances) > maxSpread {
+		return
+	}
+	s.pairs = make([]int32, len(s.instances)*len(s.instances))
+	for _, t := range s.copied {
+		for _, i := range s.of(t) {
+			s.pair(t, i, 1)
+		}
+	}
+	for t, whole := range s.whole {
+		if whole {
+			s.eachState(int32(t), func(i int32) { s.pair(int32(t), i, 1) })
+		}
+	}
+}
+
 func (s *standbys) paired(t, i int32) int32 {
 	if s.pairs == nil {
 		return 0
@@ -282,17 +370,86 @@ func (s *standbys) needs(t int32) int32 {
 
 // addMissing gives tasks the standbys they lack, in passes, so that every task has one before any has two.
 func (s *standbys) addMissing() {
+	var lacking []int32
+	for _, t := range s.copied {
+		if !s.waits(t) && s.keeps[t] < s.needs(t) {
+			lacking = append(lacking, t)
+		}
+	}
+	if len(lacking) == 0 {
+		return
+	}
+	s.countPairs()
+	lightest := lightest{s: s}
 	for pass := range int32(s.width) {
-		for _, t := range s.copied {
-			if s.waits(t) || s.keeps[t] > pass || s.keeps[t] >= s.needs(t) {
+		for _, t := range lacking {
+			if s.keeps[t] > pass || s.keeps[t] >= s.needs(t) {
 				continue
 			}
-			if i := s.newHolder(t, s.of(t)); i != none {
+			if i := lightest.newHolder(t); i != none {
 				s.put(t, i)
 				s.count[i]++
+				lightest.took(i)
 			}
 		}
 	}
+}
+
+// lightest are the instances with the fewest standbys for their capacity, in id order. Looking at them first makes a cold start
+// cheap, in which every task gets a standby and most instances are equal.
+type lightest struct {
+	s         *standbys
+	instances []int32
+}
+
+func (l *lightest) took(i int32) {
+	if k, ok := slices.BinarySearch(l.instances, i); ok {
+		l.instances = slices.Delete(l.instances, k, k+1)
+	}
+}
+
+// find collects the lightest instances anew.
+func (l *lightest) find() {
+	for i := range int32(len(l.s.instances)) {
+		if !l.s.instances[i].stays {
+			continue
+		}
+		d := -1
+		if len(l.instances) > 0 {
+			d = l.s.compareCount(i, l.instances[0])
+		}
+		if d < 0 {
+			l.instances = l.instances[:0]
+		}
+		if d <= 0 {
+			l.instances = append(l.instances, i)
+		}
+	}
+}
+
+// newHolder returns what standbys.newHolder does. Where there are no tags and no state that it would prefer, that is one of the
+// lightest if any of them may: the one that keeps the fewest standbys of the same owner's tasks.
+func (l *lightest) newHolder(t int32) int32 {
+	s := l.s
+	if len(s.config.SpreadTags) > 0 || s.hasCopies(t) || s.owner[t] != s.by(t) && s.owner[t] != none {
+		return s.newHolder(t, s.of(t))
+	}
+	if len(l.instances) == 0 {
+		l.find()
+	}
+	best := none
+	for _, i := range l.instances {
+		if s.mayKeep(t, i) && (best == none || s.paired(t, i) < s.paired(t, best)) {
+			best = i
+			if s.paired(t, i) == 0 {
+				break
+			}
+		}
+	}
+	if best == none {
+		return s.newHolder(t, s.of(t))
+	}
+	return best
 }
 
 // newHolder returns the instance that should keep a new standby of the task beside others: of those whose tags differ most, one
