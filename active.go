@@ -140,13 +140,16 @@ func (r *round) hotOn(t, i int32) bool {
 	return r.bestCopy(t, func(c int32) bool { return r.holderInstance(c) == i && r.caughtUp(c) }, r.lessLag) != none
 }
 
-// placeBack gives the task to its old instance: to the member with the best copy, else to the one that had it if that is there.
+// placeBack gives the task to its old instance: to the member with the best copy, else to the one that had it if that is still on
+// this instance.
 func (r *round) placeBack(t, i int32) bool {
 	m := none
 	if c := r.bestCopy(t, func(c int32) bool { return r.holderInstance(c) == i }, r.lessLag); c != none {
 		m = r.copies[c].member
 	} else if who := r.lastRun(t); who >= 0 {
-		m = r.memberNamed(r.memory.prev.Members[who].Member)
+		if had := r.memberNamed(r.memory.prev.Members[who].Member); r.instanceOf(had) == i {
+			m = had
+		}
 	}
 	r.place(t, i, m, ReasonInstanceBack)
 	return true

@@ -174,12 +174,12 @@ type round struct {
 	// By task of the topology.
 	copyStart, copyEnd []int32 // its copies are copies[copyStart:copyEnd]
 	copies             []replica
-	restoring          []bool   // its owner is still restoring it; nil where none is
-	dest               []int32  // the instance that runs it from now on, or once its owner has stopped it
-	destMember         []int32  // the member of it
-	why                []Reason // why dest is not where it was
-	learnAt            []int32  // the instance that learns it
-	learnCopy          []int32  // the copy it learns from, none where it starts from nothing
+	restoring          []restoration // whether its owner is still restoring it; nil where none says so
+	dest               []int32       // the instance that runs it from now on, or once its owner has stopped it
+	destMember         []int32       // the member of it
+	why                []Reason      // why dest is not where it was
+	learnAt            []int32       // the instance that learns it
+	learnCopy          []int32       // the copy it learns from, none where it starts from nothing
 
 	planned     []int64 // by instance: its stateful load once every learner has taken over (while R1 goes on)
 	plan        counts  // the same, by class and instance (from R4 on)
