@@ -53,9 +53,9 @@ func newChecker(members []Member, a *Assignment, config Config) *checker {
 	r.topology.foreign = c.foreignTasks(members)
 	n := r.topology.all()
 	c.claims = make([][]claim, n)
-	r.eachClaim(func(id TaskID, m int32, runs bool) {
-		t := r.topology.number(id)
-		c.claims[t] = append(c.claims[t], claim{t, m, runs})
+	r.eachClaim(func(id TaskID, cl claim) {
+		cl.task = r.topology.number(id)
+		c.claims[cl.task] = append(c.claims[cl.task], cl)
 	})
 	for t := range c.claims {
 		c.claims[t] = r.mergeClaims(c.claims[t])
@@ -176,11 +176,17 @@ func (c *checker) checkForeign(t int32) {
 		c.fail("S6: %s: has a copy of %v, which the topology does not have", c.nameOf(m), c.topology.id(t))
 	}
 	for _, m := range p.active {
-		if !c.claimedBy(t, m) && !(c.ahead && c.members[m].gen > 0) {
+		if !c.claimedBy(t, m) && !c.mayRunMore(m) {
 			c.fail("S6: %s: runs %v, which the topology does not have and it did not run", c.nameOf(m), c.topology.id(t))
 		}
 	}
 	c.checkOwners(t)
+}
+
+// mayRunMore reports whether the leader's memory may have shown that a member runs more than it reports: one that is behind.
+func (c *checker) mayRunMore(m int32) bool {
+	gen := c.members[m].gen
+	return gen > 0 && (c.ahead || gen < c.seen)
 }
 
 func (c *checker) claimedBy(t, m int32) bool {
@@ -214,9 +220,9 @@ func (c *checker) checkOwners(t int32) {
 	}
 }
 
-// runsAbove reports whether the member runs the task in a higher generation.
+// runsAbove reports whether the member reports to run the task in a higher generation.
 func (c *checker) runsAbove(t, m, gen int32) bool {
-	return slices.ContainsFunc(c.claims[t], func(cl claim) bool { return cl.member == m && cl.runs && c.members[m].gen > gen })
+	return slices.ContainsFunc(c.claims[t], func(cl claim) bool { return cl.member == m && cl.certain && c.members[m].gen > gen })
 }
 
 // checkPlaced checks S2: every task is active once, or waits in a Revoke or in a Departure.
@@ -289,14 +295,14 @@ func (c *checker) checkLeaving(t int32) {
 	}
 	for _, m := range slices.Concat(p.active, p.learners, p.standbys) {
 		i := c.instanceOf(m)
-		if c.instances[i].stays || c.had(t, i) || c.ahead && c.members[m].gen > 0 {
+		if c.instances[i].stays || c.had(t, i) || c.mayRunMore(m) {
 			continue
 		}
 		c.fail("S5: %s leaves and is handed %v", c.nameOf(m), id)
 	}
 	for _, m := range p.active {
 		i := c.instanceOf(m)
-		if !c.instances[i].stays && !c.claimedOn(t, i) && c.hotElsewhere(t) && !c.ahead {
+		if !c.instances[i].stays && !c.claimedOn(t, i) && c.hotElsewhere(t) && !c.mayRunMore(m) {
 			c.fail("S5: %s leaves and is handed %v, which another copy could run", c.nameOf(m), id)
 		}
 	}

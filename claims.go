@@ -21,6 +21,7 @@ const (
 type claim struct {
 	task, member int32
 	runs         bool
+	certain      bool // it reports to run it, while other claims to run it say that it may
 }
 
 // memory is the previous assignment by dense numbers. Without one, gen is 0 and lastRan is nil.
@@ -133,7 +134,7 @@ func (r *round) holderNamed(name string) (int32, bool) {
 // findForeignTasks numbers the tasks that members run and the topology does not have.
 func (r *round) findForeignTasks() {
 	var foreign []TaskID
-	r.eachClaim(func(id TaskID, _ int32, _ bool) {
+	r.eachClaim(func(id TaskID, _ claim) {
 		if r.topology.number(id) == none {
 			foreign = append(foreign, id)
 		}
@@ -142,15 +143,15 @@ func (r *round) findForeignTasks() {
 }
 
 // eachClaim calls f for every task that a member runs or ran until now, in member order: what it reports, and for a member
-// that may be acting on the last answer also what that gave it (R0).
-func (r *round) eachClaim(f func(id TaskID, member int32, runs bool)) {
+// that may be acting on the last answer also what that gave it (R0). The number of the task is not set.
+func (r *round) eachClaim(f func(id TaskID, c claim)) {
 	for m := range r.members {
 		mb := &r.members[m]
 		for _, id := range mb.in.Active {
-			f(id, int32(m), true)
+			f(id, claim{none, int32(m), true, true})
 		}
 		for _, id := range mb.in.Revoked {
-			f(id, int32(m), mb.unsure)
+			f(id, claim{none, int32(m), mb.unsure, false})
 		}
 	}
 	if r.memory.prev == nil {
@@ -163,7 +164,7 @@ func (r *round) eachClaim(f func(id TaskID, member int32, runs bool)) {
 			continue
 		}
 		for _, id := range ma.Active {
-			f(id, m, true)
+			f(id, claim{none, m, true, false})
 		}
 	}
 }
@@ -174,29 +175,31 @@ func (r *round) readClaims() {
 	r.owner = filled(n, none)
 	r.running = make([]bool, n)
 	r.status = make([]status, n)
+	certain := make([]bool, n)
 	var contested []claim
-	r.eachClaim(func(id TaskID, m int32, runs bool) {
+	r.eachClaim(func(id TaskID, c claim) {
 		t := r.topology.number(id)
 		switch r.owner[t] {
 		case none:
-			r.owner[t], r.running[t] = m, runs
-		case m:
-			r.running[t] = r.running[t] || runs
+			r.owner[t], r.running[t], certain[t] = c.member, c.runs, c.certain
+		case c.member:
+			r.running[t], certain[t] = r.running[t] || c.runs, certain[t] || c.certain
 		default:
-			contested = append(contested, claim{t, m, runs})
+			c.task = t
+			contested = append(contested, c)
 		}
 	})
-	r.settleContested(contested)
+	r.settleContested(contested, certain)
 }
 
 // settleContested decides the tasks that more than one member claims. The claims of a task start with that of its first
-// claimant, which readClaims has taken for the owner.
-func (r *round) settleContested(contested []claim) {
+// claimant, which readClaims has taken for the owner; certain is of that one.
+func (r *round) settleContested(contested []claim, certain []bool) {
 	slices.SortFunc(contested, func(a, b claim) int { return cmp.Compare(a.task, b.task) })
 	var claims []claim
 	for i := 0; i < len(contested); {
 		t := contested[i].task
-		claims = append(claims[:0], claim{t, r.owner[t], r.running[t]})
+		claims = append(claims[:0], claim{t, r.owner[t], r.running[t], certain[t]})
 		for ; i < len(contested) && contested[i].task == t; i++ {
 			claims = append(claims, contested[i])
 		}
@@ -213,6 +216,7 @@ func (r *round) mergeClaims(claims []claim) []claim {
 	for _, c := range claims {
 		if last := len(merged) - 1; last >= 0 && merged[last].member == c.member {
 			merged[last].runs = merged[last].runs || c.runs
+			merged[last].certain = merged[last].certain || c.certain
 			continue
 		}
 		merged = append(merged, c)
@@ -220,13 +224,18 @@ func (r *round) mergeClaims(claims []claim) []claim {
 	return merged
 }
 
-// settleClaims names the owner of a task and makes every other member that runs it stop. An owner at the top that runs it goes
-// on; where it has stopped, or where several at the top run it, nobody runs it in this round.
+// settleClaims names the owner of a task and makes every other member that runs it stop. An owner at the top that reports to run
+// it goes on; where it has stopped, or may have, or where several at the top run it, nobody runs it in this round, and the owner
+// is told to stop too: it keeps the state, and two orders to stop one task are no handover (R1.1).
 func (r *round) settleClaims(t int32, claims []claim) {
 	top := r.members[claims[0].member].gen
-	owner, runningAtTop := claims[0], 0
+	owner, running, runningAtTop := claims[0], 0, 0
 	for _, c := range claims {
-		if r.members[c.member].gen != top || !c.runs {
+		if !c.runs {
+			continue
+		}
+		running++
+		if r.members[c.member].gen != top {
 			continue
 		}
 		if runningAtTop++; runningAtTop == 1 {
@@ -234,14 +243,13 @@ func (r *round) settleClaims(t int32, claims []claim) {
 		}
 	}
 	r.owner[t], r.running[t] = owner.member, owner.runs
+	if running > 0 && runningAtTop != 1 || running > 1 && !owner.certain {
+		r.status[t] = fenced
+	}
 	for _, c := range claims {
-		if !c.runs || c == owner && runningAtTop == 1 {
-			continue
-		}
-		r.revocations = append(r.revocations, claim{t, c.member, true})
-		r.note(MoveRevoke, ReasonConflict, t, c.member, none)
-		if runningAtTop != 1 {
-			r.status[t] = fenced
+		if c == owner && r.status[t] == fenced || c != owner && c.runs {
+			r.revocations = append(r.revocations, claim{t, c.member, true, c.certain})
+			r.note(MoveRevoke, ReasonConflict, t, c.member, none)
 		}
 	}
 }

@@ -134,11 +134,14 @@ func (r *round) noteRestoring(t, m int32, lag uint64) {
 
 func (r *round) isRestoring(t int32) bool { return r.restoring != nil && r.restoring[t] == restoring }
 
-// noteEnded records that a member drops a copy of a task that has ended, or that never had state.
+// noteEnded records that a member drops a copy of a task that has ended, or that never had state. That a stateless task it had to
+// stop leaves nothing behind is no decision.
 func (r *round) noteEnded(id TaskID, m int32, learns bool) {
 	kind := MoveStopStandby
 	if learns {
 		kind = MoveStopLearn
+	} else if t := r.topology.number(id); t != none && t < r.topology.size() {
+		return
 	}
 	r.moves = append(r.moves, Move{Task: id, From: r.members[m].in.ID, Kind: kind, Reason: ReasonEnded})
 }

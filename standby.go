@@ -99,7 +99,21 @@ func (s *standbys) of(t int32) []int32 {
 
 // mayKeep reports whether instance i may keep a standby of the task beside those it has (S4, S5).
 func (s *standbys) mayKeep(t, i int32) bool {
-	return s.instances[i].stays && i != s.dest[t] && i != s.learnAt[t] && !slices.Contains(s.of(t), i)
+	return s.instances[i].stays && i != s.dest[t] && i != s.learnAt[t] && !slices.Contains(s.of(t), i) && !s.stopsOn(t, i)
+}
+
+// stopsOn reports whether a member of instance i runs the task, which it may not (R0), and has to stop it first.
+func (s *standbys) stopsOn(t, i int32) bool {
+	if len(s.revocations) == 0 {
+		return false
+	}
+	k, _ := slices.BinarySearchFunc(s.revocations, t, func(c claim, t int32) int { return cmp.Compare(c.task, t) })
+	for ; k < len(s.revocations) && s.revocations[k].task == t; k++ {
+		if s.members[s.revocations[k].member].instance == i {
+			return true
+		}
+	}
+	return false
 }
 
 // runsNow reports whether the task is one that has standbys and runs in this round.
