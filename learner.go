@@ -218,11 +218,16 @@ func (r *round) newHandout() *handout {
 	return h
 }
 
-// learnersAtWork counts the learners in place that MaxLearners counts: not those that have caught up or take too long.
+// learnersAtWork counts the learners in place that MaxLearners counts: not those that have caught up or take too long. Those of
+// tasks that run nowhere in this round go on learning too.
 func (r *round) learnersAtWork() int {
 	n := 0
 	for t := range r.topology.size() {
-		if c := r.learnCopy[t]; c != none && !r.caughtUp(c) && !r.copies[c].expired {
+		c := r.learnCopy[t]
+		if r.waits(t) && !r.stateless(t) {
+			c = r.waitingLearner(t)
+		}
+		if c != none && !r.caughtUp(c) && !r.copies[c].expired {
 			n++
 		}
 	}

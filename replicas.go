@@ -53,27 +53,45 @@ func (c *copyLister) hold(which list, t, m int32) {
 // learned, what learned it is a standby now: so the next round knows by the learner what the order was for (R1.1). Nothing is
 // lost by it, a standby becomes a learner at once.
 func (c *copyLister) keepAll(t int32) {
-	used := c.used[:0]
-	learner := none
-	if c.status[t] != placed || c.why[t] == ReasonLearnerCaughtUp {
-		learner = c.bestCopy(t, func(k int32) bool { return c.copies[k].learns && c.members[c.copies[k].member].speaks }, c.lessLag)
-	}
+	learner := c.waitingLearner(t)
 	if learner != none {
 		c.hold(learnerList, t, c.copies[learner].member)
-		used = append(used, c.holderInstance(learner))
 	}
-	for k := c.copyStart[t]; k < c.copyEnd[t]; k++ {
+	c.used = c.eachWaiting(t, learner, c.used[:0], func(k int32, stays bool) {
+		if stays {
+			c.keepStandby(t, c.copies[k].member, ReasonUnneeded)
+		} else {
+			c.noteDropped(t, k)
+		}
+	})
+}
+
+// waitingLearner returns the copy that goes on learning a task that runs nowhere in this round, or none.
+func (r *round) waitingLearner(t int32) int32 {
+	if r.status[t] == placed && r.why[t] != ReasonLearnerCaughtUp {
+		return none
+	}
+	return r.bestCopy(t, func(k int32) bool { return r.copies[k].learns && r.members[r.copies[k].member].speaks }, r.lessLag)
+}
+
+// eachWaiting calls f for every copy but learner of a task that runs nowhere in this round, and says whether it stays, as a
+// standby. used is scratch space, which it returns.
+func (r *round) eachWaiting(t, learner int32, used []int32, f func(k int32, stays bool)) []int32 {
+	if learner != none {
+		used = append(used, r.holderInstance(learner))
+	}
+	for k := r.copyStart[t]; k < r.copyEnd[t]; k++ {
 		if k == learner {
 			continue
 		}
-		if i := c.holderInstance(k); slices.Contains(used, i) || c.copies[k].learns && learner != none {
-			c.noteDropped(t, k)
-		} else {
-			c.keepStandby(t, c.copies[k].member, ReasonUnneeded)
+		i := r.holderInstance(k)
+		stays := !slices.Contains(used, i) && (learner == none || !r.copies[k].learns)
+		if stays {
 			used = append(used, i)
 		}
+		f(k, stays)
 	}
-	c.used = used
+	return used
 }
 
 // keepStandby lists a copy that the member has, and records it where it was none until now: what it ran, or learned (and why no

@@ -163,12 +163,12 @@ func (s *standbys) countReported() {
 
 // countWaiting counts the copies of a task that runs nowhere in this round: they stay what they are.
 func (s *standbys) countWaiting(t int32) {
-	for c := s.copyStart[t]; c < s.copyEnd[t]; c++ {
-		if !s.copies[c].learns {
-			s.count[s.holderInstance(c)]++
+	s.scratch = s.eachWaiting(t, s.waitingLearner(t), s.scratch[:0], func(k int32, stays bool) {
+		if stays {
+			s.count[s.holderInstance(k)]++
 			s.total++
 		}
-	}
+	})
 }
 
 // reported returns the instances that have a copy of the task and may keep it as a standby, in the scratch space.
