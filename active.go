@@ -26,7 +26,7 @@ func (r *round) placeActives() {
 	}
 	r.countPlanned()
 	r.orphans = slices.DeleteFunc(r.orphans, func(t int32) bool {
-		return r.hasCopies(t) && r.runHotCopy(t) || r.awaitInstance(t) || r.hasCopies(t) && r.runBestCopy(t)
+		return r.hasCopies(t) && r.runHotCopy(t) || r.awaitInstance(t) || r.hasCopies(t) && (r.returnCold(t) || r.runBestCopy(t))
 	})
 }
 
@@ -80,7 +80,8 @@ func (r *round) takeOver(t int32) bool {
 	ordered := r.handoverOrdered(t)
 	c := r.bestCopy(t, func(c int32) bool {
 		i := r.holderInstance(c)
-		return r.copies[c].learns && (ordered || r.caughtUp(c)) && r.instances[i].stays && i != r.instanceOf(r.owner[t])
+		return r.copies[c].learns && (r.caughtUp(c) || ordered && !r.members[r.copies[c].member].unsure) &&
+			r.instances[i].stays && i != r.instanceOf(r.owner[t])
 	}, r.lessLag)
 	if c == none {
 		return false
@@ -90,23 +91,15 @@ func (r *round) takeOver(t int32) bool {
 }
 
 // handoverOrdered reports whether the last round told the owner to stop the task for its learner, whose lag may have grown a
-// little since (R1.1). It was another order where several had to stop (a conflict), where somebody else ran the task, where
-// the owner was past its drain deadline or where its own copy is the one that lags.
+// little since (R1.1). Where it gave another order, for a conflict or because the owner was still restoring the task, say, it
+// left no learner (see keepAll); one that reports to be one all the same has not seen that answer.
 func (r *round) handoverOrdered(t int32) bool {
 	revokes := r.lastRevokes(t)
 	if len(revokes) != 1 || r.lastRun(t) != nobody {
 		return false
 	}
-	h := r.memory.holders[r.memory.holderOf[revokes[0].member]]
-	if h.present != none && r.instances[h.present].overdue {
-		return false
-	}
-	m := r.memory.present[revokes[0].member]
-	if o := r.owner[t]; o != none {
-		return o == m && !r.isRestoring(t)
-	}
-	own := r.bestCopy(t, func(c int32) bool { return r.copies[c].member == m }, r.lessLag)
-	return own == none || r.caughtUp(own)
+	o := r.owner[t]
+	return o == none || o == r.memory.present[revokes[0].member]
 }
 
 // keepOwner leaves the task with the member that runs it, or that stopped it for this round (R1.2).
@@ -145,12 +138,32 @@ func (r *round) returnToInstance(t int32) bool {
 	if h := r.lastHolder(t); h != nil {
 		return h.present != none && r.stillBest(t, h.present) && r.placeBack(t, h.present)
 	}
-	revokes := r.lastRevokes(t)
-	if len(revokes) != 1 {
+	i := r.stoppedOn(t)
+	if i == none || !r.hotOn(t, i) {
 		return false
 	}
+	r.place(t, i, none, ReasonSiblings)
+	return true
+}
+
+// stoppedOn returns the instance that the last round told to stop the task, none where that was another one than one that stays.
+func (r *round) stoppedOn(t int32) int32 {
+	revokes := r.lastRevokes(t)
+	if len(revokes) != 1 {
+		return none
+	}
 	i := r.memory.holders[r.memory.holderOf[revokes[0].member]].present
-	if i == none || !r.instances[i].stays || !r.hotOn(t, i) {
+	if i == none || !r.instances[i].stays {
+		return none
+	}
+	return i
+}
+
+// returnCold gives a task of which no copy has caught up back to the instance that had to stop it: it was restoring it and goes
+// on with that, under another member (R8), even if a copy elsewhere is a little ahead.
+func (r *round) returnCold(t int32) bool {
+	i := r.stoppedOn(t)
+	if i == none || r.owner[t] != none || r.bestCopy(t, func(c int32) bool { return r.holderInstance(c) == i }, r.lessLag) == none {
 		return false
 	}
 	r.place(t, i, none, ReasonSiblings)
@@ -175,13 +188,16 @@ func (r *round) hotOn(t, i int32) bool {
 	return r.bestCopy(t, func(c int32) bool { return r.holderInstance(c) == i && r.caughtUp(c) }, r.lessLag) != none
 }
 
-// placeBack gives the task to its old instance: to the member with the best copy, else to the one that had it if that is there.
+// placeBack gives the task to its old instance: to the member with the best copy, else to the one that had it if that is still on
+// this instance.
 func (r *round) placeBack(t, i int32) bool {
 	m := none
 	if c := r.bestCopy(t, func(c int32) bool { return r.holderInstance(c) == i }, r.lessLag); c != none {
 		m = r.copies[c].member
 	} else if who := r.lastRun(t); who >= 0 {
-		m = r.memory.present[who]
+		if had := r.memory.present[who]; r.instanceOf(had) == i {
+			m = had
+		}
 	}
 	r.place(t, i, m, ReasonInstanceBack)
 	return true

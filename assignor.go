@@ -174,11 +174,11 @@ type round struct {
 	// By task of the topology. Those that are nil until something is in them are in plan.go.
 	copyStart, copyEnd []int32 // its copies are copies[copyStart:copyEnd]; nil where there are no copies
 	copies             []replica
-	restoring          []bool   // its owner is still restoring it; nil where none is
-	dest               []int32  // the member that runs it from now on, or onInstance; see at and by
-	why                []Reason // why dest is not where it was
-	learnAt            []int32  // the instance that learns it
-	learnCopy          []int32  // the copy it learns from, none where it starts from nothing
+	restoring          []restoration // whether its owner is still restoring it; nil where none says so
+	dest               []int32       // the member that runs it from now on, or onInstance; see at and by
+	why                []Reason      // why dest is not where it was
+	learnAt            []int32       // the instance that learns it
+	learnCopy          []int32       // the copy it learns from, none where it starts from nothing
 
 	claimed     int            // tasks of the topology that have an owner
 	contested   []claim        // claims on tasks that somebody else claims too

@@ -53,10 +53,10 @@ func newChecker(members []Member, a *Assignment, config Config) *checker {
 	r.topology.foreign = c.foreignTasks()
 	n := r.topology.all()
 	c.claims = make([][]claim, n)
-	r.eachClaim(func(ids []TaskID, m int32, run bool) {
+	r.eachClaim(func(ids []TaskID, m int32, run, certain bool) {
 		for _, id := range ids {
 			t := r.topology.number(id)
-			c.claims[t] = append(c.claims[t], claim{t, m, run})
+			c.claims[t] = append(c.claims[t], claim{t, m, run, certain})
 		}
 	})
 	for t := range c.claims {
@@ -77,7 +77,7 @@ func newChecker(members []Member, a *Assignment, config Config) *checker {
 // foreignTasks returns what members or the answer mention and the topology does not have.
 func (c *checker) foreignTasks() []TaskID {
 	var tasks []TaskID
-	c.eachClaim(func(ids []TaskID, _ int32, _ bool) { tasks = append(tasks, ids...) })
+	c.eachClaim(func(ids []TaskID, _ int32, _, _ bool) { tasks = append(tasks, ids...) })
 	for i := range c.a.Members {
 		for which := range numLists {
 			tasks = append(tasks, *c.a.Members[i].list(which)...)
@@ -179,11 +179,17 @@ func (c *checker) checkForeign(t int32) {
 		c.fail("S6: %s: has a copy of %v, which the topology does not have", c.nameOf(m), c.topology.id(t))
 	}
 	for _, m := range p.active {
-		if !c.claimedBy(t, m) && !(c.ahead && c.members[m].gen > 0) {
+		if !c.claimedBy(t, m) && !c.mayRunMore(m) {
 			c.fail("S6: %s: runs %v, which the topology does not have and it did not run", c.nameOf(m), c.topology.id(t))
 		}
 	}
 	c.checkOwners(t)
+}
+
+// mayRunMore reports whether the leader's memory may have shown that a member runs more than it reports: one that is behind.
+func (c *checker) mayRunMore(m int32) bool {
+	gen := c.members[m].gen
+	return gen > 0 && (c.ahead || gen < c.seen)
 }
 
 func (c *checker) claimedBy(t, m int32) bool {
@@ -217,9 +223,9 @@ func (c *checker) checkOwners(t int32) {
 	}
 }
 
-// runsAbove reports whether the member runs the task in a higher generation.
+// runsAbove reports whether the member reports to run the task in a higher generation.
 func (c *checker) runsAbove(t, m, gen int32) bool {
-	return slices.ContainsFunc(c.claims[t], func(cl claim) bool { return cl.member == m && cl.runs && c.members[m].gen > gen })
+	return slices.ContainsFunc(c.claims[t], func(cl claim) bool { return cl.member == m && cl.certain && c.members[m].gen > gen })
 }
 
 // checkPlaced checks S2: every task is active once, or waits in a Revoke or in a Departure.
@@ -292,14 +298,14 @@ func (c *checker) checkLeaving(t int32) {
 	}
 	for _, m := range slices.Concat(p.active, p.learners, p.standbys) {
 		i := c.instanceOf(m)
-		if c.instances[i].stays || c.had(t, i) || c.ahead && c.members[m].gen > 0 {
+		if c.instances[i].stays || c.had(t, i) || c.mayRunMore(m) {
 			continue
 		}
 		c.fail("S5: %s leaves and is handed %v", c.nameOf(m), id)
 	}
 	for _, m := range p.active {
 		i := c.instanceOf(m)
-		if !c.instances[i].stays && !c.claimedOn(t, i) && c.hotElsewhere(t) && !c.ahead {
+		if !c.instances[i].stays && !c.claimedOn(t, i) && c.hotElsewhere(t) && !c.mayRunMore(m) {
 			c.fail("S5: %s leaves and is handed %v, which another copy could run", c.nameOf(m), id)
 		}
 	}

@@ -21,6 +21,7 @@ const (
 type claim struct {
 	task, member int32
 	runs         bool
+	certain      bool // it reports to run it, while other claims to run it say that it may
 }
 
 // memory is the previous assignment by dense numbers. Without one, gen is 0 and lastRan is nil.
@@ -156,18 +157,19 @@ func (r *round) holderNamed(name string, guess int32) int32 {
 
 // eachClaim calls f for every task that a member runs or ran until now, in member order: what it reports, and for a member
 // that may be acting on the last answer also what that gave it (R0).
-func (r *round) eachClaim(f func(ids []TaskID, member int32, run bool)) {
+// certain says that the member reports to run the tasks, while others may.
+func (r *round) eachClaim(f func(ids []TaskID, member int32, run, certain bool)) {
 	for m := range r.members {
 		mb := &r.members[m]
-		f(mb.in.Active, int32(m), true)
-		f(mb.in.Revoked, int32(m), mb.unsure)
+		f(mb.in.Active, int32(m), true, true)
+		f(mb.in.Revoked, int32(m), mb.unsure, false)
 	}
 	if r.memory.prev == nil {
 		return
 	}
 	for i, m := range r.memory.present {
 		if m != none && r.members[m].unsure {
-			f(r.memory.prev.Members[i].Active, m, true)
+			f(r.memory.prev.Members[i].Active, m, true, false)
 		}
 	}
 }
@@ -184,40 +186,39 @@ func (r *round) readClaims() {
 }
 
 // claimAll notes that a member runs these tasks, or ran them until now. It is where most of a quiet round's time goes.
-func (r *round) claimAll(ids []TaskID, m int32, run bool) {
+func (r *round) claimAll(ids []TaskID, m int32, run, certain bool) {
 	for _, id := range ids {
 		t := r.topology.own(id)
 		switch {
 		case t == none:
-			r.foreign = append(r.foreign, foreignClaim{id, m, run})
+			r.foreign = append(r.foreign, foreignClaim{id, claim{none, m, run, certain}})
 		case r.owner[t] == none && run:
 			r.owner[t] = m
 			r.claimed++
 		default:
-			r.claimAgain(t, m, run)
+			r.claimAgain(claim{t, m, run, certain})
 		}
 	}
 }
 
 // claimAgain notes a claim on a task that has one, or of a member that has stopped it.
-func (r *round) claimAgain(t, m int32, run bool) {
-	switch r.owner[t] {
+func (r *round) claimAgain(c claim) {
+	switch r.owner[c.task] {
 	case none:
-		r.owner[t] = m
+		r.owner[c.task] = c.member
 		r.claimed++
-		r.setRunning(t, run)
-	case m:
-		r.setRunning(t, run || r.running(t))
+		r.setRunning(c.task, c.runs)
+	case c.member:
+		r.setRunning(c.task, c.runs || r.running(c.task))
 	default:
-		r.contested = append(r.contested, claim{t, m, run})
+		r.contested = append(r.contested, c)
 	}
 }
 
 // foreignClaim is a claim on a task that the topology does not have.
 type foreignClaim struct {
-	id     TaskID
-	member int32
-	run    bool
+	id TaskID
+	claim
 }
 
 // claimForeign numbers the foreign tasks behind those of the topology and notes the claims on them.
@@ -234,7 +235,8 @@ func (r *round) claimForeign() {
 	}
 	own := r.claimed
 	for _, f := range r.foreign {
-		r.claimAgain(r.topology.number(f.id), f.member, f.run)
+		f.task = r.topology.number(f.id)
+		r.claimAgain(f.claim)
 	}
 	r.claimed = own
 }
@@ -243,16 +245,36 @@ func (r *round) claimForeign() {
 // claimant, which readClaims has taken for the owner.
 func (r *round) settleContested() {
 	contested := r.contested
+	if len(contested) == 0 {
+		return
+	}
+	certain := r.certainOwners()
 	slices.SortFunc(contested, func(a, b claim) int { return cmp.Compare(a.task, b.task) })
 	var claims []claim
 	for i := 0; i < len(contested); {
 		t := contested[i].task
-		claims = append(claims[:0], claim{t, r.owner[t], r.running(t)})
+		claims = append(claims[:0], claim{t, r.owner[t], r.running(t), certain[t]})
 		for ; i < len(contested) && contested[i].task == t; i++ {
 			claims = append(claims, contested[i])
 		}
 		r.settleClaims(t, r.mergeClaims(claims))
 	}
+}
+
+// certainOwners returns, by task, whether its first claimant reports to run it. Only contested tasks ask.
+func (r *round) certainOwners() []bool {
+	certain := make([]bool, r.topology.all())
+	r.eachClaim(func(ids []TaskID, m int32, _, sure bool) {
+		if !sure {
+			return
+		}
+		for _, id := range ids {
+			if t := r.topology.number(id); r.owner[t] == m {
+				certain[t] = true
+			}
+		}
+	})
+	return certain
 }
 
 // mergeClaims sorts the claims of one task, the highest generation first, and leaves one claim a member.
@@ -264,6 +286,7 @@ func (r *round) mergeClaims(claims []claim) []claim {
 	for _, c := range claims {
 		if last := len(merged) - 1; last >= 0 && merged[last].member == c.member {
 			merged[last].runs = merged[last].runs || c.runs
+			merged[last].certain = merged[last].certain || c.certain
 			continue
 		}
 		merged = append(merged, c)
@@ -271,13 +294,18 @@ func (r *round) mergeClaims(claims []claim) []claim {
 	return merged
 }
 
-// settleClaims names the owner of a task and makes every other member that runs it stop. An owner at the top that runs it goes
-// on; where it has stopped, or where several at the top run it, nobody runs it in this round.
+// settleClaims names the owner of a task and makes every other member that runs it stop. An owner at the top that reports to run
+// it goes on; where it has stopped, or may have, or where several at the top run it, nobody runs it in this round, and the owner
+// is told to stop too: it keeps the state, and two orders to stop one task are no handover (R1.1).
 func (r *round) settleClaims(t int32, claims []claim) {
 	top := r.members[claims[0].member].gen
-	owner, runningAtTop := claims[0], 0
+	owner, running, runningAtTop := claims[0], 0, 0
 	for _, c := range claims {
-		if r.members[c.member].gen != top || !c.runs {
+		if !c.runs {
+			continue
+		}
+		running++
+		if r.members[c.member].gen != top {
 			continue
 		}
 		if runningAtTop++; runningAtTop == 1 {
@@ -286,14 +314,13 @@ func (r *round) settleClaims(t int32, claims []claim) {
 	}
 	r.owner[t] = owner.member
 	r.setRunning(t, owner.runs)
+	if running > 0 && runningAtTop != 1 || running > 1 && !owner.certain {
+		r.status[t] = fenced
+	}
 	for _, c := range claims {
-		if !c.runs || c == owner && runningAtTop == 1 {
-			continue
-		}
-		r.revocations = append(r.revocations, claim{t, c.member, true})
-		r.note(MoveRevoke, ReasonConflict, t, c.member, none)
-		if runningAtTop != 1 {
-			r.status[t] = fenced
+		if c == owner && r.status[t] == fenced || c != owner && c.runs {
+			r.revocations = append(r.revocations, claim{t, c.member, true, c.certain})
+			r.note(MoveRevoke, ReasonConflict, t, c.member, none)
 		}
 	}
 }

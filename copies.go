@@ -130,24 +130,40 @@ func (r *round) runs(t, m int32) bool {
 	return false
 }
 
-// noteRestoring remembers that the owner of a task is still restoring it.
+// restoration says what the owner of a task reports of its own copy.
+type restoration uint8
+
+const (
+	unmentioned restoration = iota
+	restoring               // it has not caught up
+	restored
+)
+
+// noteRestoring remembers whether the owner of a task is still restoring it. Where it reports the task twice the smallest lag counts.
 func (r *round) noteRestoring(t, m int32, lag uint64) {
-	if r.owner[t] != m || lag <= uint64(r.config.AcceptableLag) {
+	if r.owner[t] != m {
 		return
 	}
 	if r.restoring == nil {
-		r.restoring = make([]bool, r.topology.size())
+		r.restoring = make([]restoration, r.topology.size())
 	}
-	r.restoring[t] = true
+	if lag <= uint64(r.config.AcceptableLag) {
+		r.restoring[t] = restored
+	} else if r.restoring[t] != restored {
+		r.restoring[t] = restoring
+	}
 }
 
-func (r *round) isRestoring(t int32) bool { return r.restoring != nil && r.restoring[t] }
+func (r *round) isRestoring(t int32) bool { return r.restoring != nil && r.restoring[t] == restoring }
 
-// noteEnded records that a member drops a copy of a task that has ended, or that never had state.
+// noteEnded records that a member drops a copy of a task that has ended, or that never had state. That a stateless task it had to
+// stop leaves nothing behind is no decision.
 func (r *round) noteEnded(id TaskID, m int32, learns bool) {
 	kind := MoveStopStandby
 	if learns {
 		kind = MoveStopLearn
+	} else if t := r.topology.number(id); t != none && t < r.topology.size() {
+		return
 	}
 	r.moves = append(r.moves, Move{Task: id, From: r.members[m].in.ID, Kind: kind, Reason: ReasonEnded})
 }

@@ -29,14 +29,15 @@ func (m HandoverMode) MarshalText() ([]byte, error) {
 }
 
 // Next returns what m, obeying ma, reports in the next round. Its Active is ma.Active; with OneRound the tasks of
-// ma.Handover move to Revoked. A task of ma.Revoke is in neither, but its state is left as a copy with lag 0. Copies that m
-// had keep their lag and age, new ones have [UnknownLag]. A task that m was still restoring, or runs from a copy that had not
-// caught up, stays in Standbys with its lag, as [Member.Active] says. Memory is nil: a keeper sets what came with ma.
+// ma.Handover move to Revoked. A task of ma.Revoke is in neither, but its state is left as a copy. Copies that m had keep their
+// lag and age, what m ran until now is a copy with lag 0, new ones have [UnknownLag]. A task that m was still restoring, or runs
+// from a copy that had not caught up, stays in Standbys with its lag, as [Member.Active] says. Memory is nil: a keeper sets what
+// came with ma.
 //
 // Next is idempotent (m.Next(ma, mode).Next(ma, mode) equals m.Next(ma, mode)), and the result shares nothing with m or ma.
 // It costs O(n log n) in the tasks of m and ma.
 func (m Member) Next(ma MemberAssignment, mode HandoverMode) Member {
-	had := newCopySet(m.Standbys, m.Learners)
+	had := newCopySet(m.Standbys, m.Learners).withRun(m.Active, m.Revoked)
 	next := m
 	next.Memory = nil
 	next.Tags = cloneTags(m.Tags)
@@ -45,10 +46,8 @@ func (m Member) Next(ma MemberAssignment, mode HandoverMode) Member {
 	next.Learners = had.pick(ma.Learners)
 	next.Standbys = had.pick(ma.Standbys)
 	for _, task := range sortedTasks(ma.Revoke) {
-		if r, ok := had.find(task); ok {
+		if r, ok := had.find(task); ok { // else m missed the answer that gave it the task, and has no state
 			next.Standbys = append(next.Standbys, r)
-		} else {
-			next.Standbys = append(next.Standbys, Replica{Task: task})
 		}
 	}
 	for _, task := range sortedTasks(ma.Active) {
@@ -57,7 +56,7 @@ func (m Member) Next(ma MemberAssignment, mode HandoverMode) Member {
 		}
 	}
 	slices.SortFunc(next.Standbys, func(a, b Replica) int { return a.Task.Compare(b.Task) })
-	next.Standbys = slices.Clip(next.Standbys)
+	next.Standbys = slices.Clip(slices.CompactFunc(next.Standbys, func(a, b Replica) bool { return a.Task == b.Task }))
 	return next
 }
 
@@ -110,6 +109,18 @@ func newCopySet(lists ...[]Replica) copySet {
 }
 
 // compareLags orders lags, the unknown ones last.
+// withRun adds the state of tasks that the member ran until now, as far as it is not listed as a copy that has yet to catch up.
+func (s copySet) withRun(tasks ...[]TaskID) copySet {
+	ran := slices.Clip(s)
+	for _, task := range sortedTasks(slices.Concat(tasks...)) {
+		if _, listed := s.find(task); !listed {
+			ran = append(ran, Replica{Task: task})
+		}
+	}
+	slices.SortFunc(ran, func(a, b Replica) int { return a.Task.Compare(b.Task) })
+	return ran
+}
+
 func compareLags(a, b int64) int {
 	switch ua, ub := uint64(a), uint64(b); { // a negative lag becomes greater than every known one
 	case a < 0 && b < 0, ua == ub:

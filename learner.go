@@ -234,15 +234,28 @@ func (r *round) newHandout(givers []int32) *handout {
 	return h
 }
 
-// learnersAtWork counts the learners in place that MaxLearners counts: not those that have caught up or take too long.
+// learnersAtWork counts the learners in place that MaxLearners counts: not those that have caught up or take too long. Those of
+// tasks that run nowhere in this round go on learning too.
 func (r *round) learnersAtWork() int {
 	n := 0
 	for _, t := range r.learned {
-		if c := r.learnerCopy(t); c != none && !r.caughtUp(c) && !r.copies[c].expired {
+		if c := r.learnerCopy(t); r.atWork(c) {
+			n++
+		}
+	}
+	if !r.anyLearners {
+		return n
+	}
+	for t := range r.topology.size() {
+		if r.hasCopies(t) && r.waits(t) && r.atWork(r.waitingLearner(t)) {
 			n++
 		}
 	}
 	return n
+}
+
+func (r *round) atWork(c int32) bool {
+	return c != none && !r.caughtUp(c) && !r.copies[c].expired
 }
 
 // tasksOf returns, by instance and in id order, the placed tasks of a kind on the chosen instances that admit accepts.

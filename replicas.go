@@ -59,7 +59,7 @@ type copyLister struct {
 	*lists
 	everything []int64 // by member: tasks and copies of all sorts
 	fresh      []newCopy
-	used       []int32 // scratch
+	used       []int32 // scratch: where copies of a task are kept
 }
 
 // newCopy is a copy that an instance is to hold and none of its members has, or one whose member leaves.
@@ -75,43 +75,85 @@ func (c *copyLister) hold(which list, t, m int32) {
 }
 
 // keepAll leaves every copy of a task that runs nowhere in this round what it is (R2): one learner, and one standby on every
-// other instance that has a copy.
+// other instance that has a copy. But where one member alone has to stop, and for another reason than that the task has been
+// learned, what learned it is a standby now: so the next round knows by the learner what the order was for (R1.1). Nothing is
+// lost by it, a standby becomes a learner at once.
 func (c *copyLister) keepAll(t int32) {
-	used := c.used[:0]
-	learner := c.bestCopy(t, func(k int32) bool { return c.copies[k].learns && c.members[c.copies[k].member].speaks }, c.lessLag)
+	learner := c.waitingLearner(t)
 	if learner != none {
 		c.hold(learnerList, t, c.copies[learner].member)
-		used = append(used, c.holderInstance(learner))
 	}
-	for k, end := c.copiesOf(t); k < end; k++ {
-		if i := c.holderInstance(k); !c.copies[k].learns && !slices.Contains(used, i) {
-			c.hold(standbyList, t, c.copies[k].member)
-			used = append(used, i)
-		} else if k != learner {
+	c.used = c.eachWaiting(t, learner, c.used[:0], func(k int32, stays bool) {
+		if stays {
+			c.keepStandby(t, c.copies[k].member, ReasonUnneeded)
+		} else {
 			c.noteDropped(t, k)
 		}
+	})
+}
+
+// waitingLearner returns the copy that goes on learning a task that runs nowhere in this round, or none.
+func (r *round) waitingLearner(t int32) int32 {
+	if r.status[t] == placed && r.whyOf(t) != ReasonLearnerCaughtUp {
+		return none
 	}
-	c.used = used
+	return r.bestCopy(t, func(k int32) bool { return r.copies[k].learns && r.members[r.copies[k].member].speaks }, r.lessLag)
+}
+
+// eachWaiting calls f for every copy but learner of a task that runs nowhere in this round, and says whether it stays, as a
+// standby. used is scratch space, which it returns.
+func (r *round) eachWaiting(t, learner int32, used []int32, f func(k int32, stays bool)) []int32 {
+	if learner != none {
+		used = append(used, r.holderInstance(learner))
+	}
+	for k, end := r.copiesOf(t); k < end; k++ {
+		if k == learner {
+			continue
+		}
+		i := r.holderInstance(k)
+		stays := !slices.Contains(used, i) && (learner == none || !r.copies[k].learns)
+		if stays {
+			used = append(used, i)
+		}
+		f(k, stays)
+	}
+	return used
+}
+
+// keepStandby lists a copy that the member has, and records it where it was none until now: what it ran, or learned (and why no
+// longer).
+func (c *copyLister) keepStandby(t, m int32, why Reason) {
+	c.hold(standbyList, t, m)
+	if m == c.owner[t] {
+		c.note(MoveStandby, ReasonPreviousOwner, t, none, m)
+		return
+	}
+	if c.wasLearner(t, m) {
+		c.note(MoveStopLearn, why, t, m, none)
+		c.note(MoveStandby, ReasonTooFewStandbys, t, none, m)
+	}
+}
+
+// wasLearner reports whether the member reports that it learns the task.
+func (c *copyLister) wasLearner(t, m int32) bool {
+	return c.bestCopy(t, func(k int32) bool { return c.copies[k].member == m && c.copies[k].learns }, c.lessLag) != none
 }
 
 // keepHeld lists the copies of a task that runs, as planned: those that a member has stay with it, the others are to be started.
 func (c *copyLister) keepHeld(t int32) {
-	used := c.used[:0]
+	c.used = c.used[:0]
 	if at := c.learnerAt(t); at != none {
 		c.keepOrStart(t, at, learnerList)
-		used = append(used, at)
 	}
 	for _, i := range c.standbys.of(t) {
 		c.keepOrStart(t, i, standbyList)
-		used = append(used, i)
 	}
 	c.standbys.extras(t, func(m int32) {
-		c.hold(standbyList, t, m)
-		used = append(used, c.members[m].instance)
+		c.keepStandby(t, m, c.whyNoLearner(t))
+		c.used = append(c.used, m)
 	})
-	c.used = used
 	for k, end := c.copiesOf(t); k < end; k++ {
-		if !slices.Contains(used, c.holderInstance(k)) || c.learnerAt(t) != c.holderInstance(k) && c.copies[k].learns {
+		if !slices.Contains(c.used, c.copies[k].member) {
 			c.noteDropped(t, k)
 		}
 	}
@@ -119,22 +161,35 @@ func (c *copyLister) keepHeld(t int32) {
 
 // keepOrStart lists a copy with the member of the instance that holds one already.
 func (c *copyLister) keepOrStart(t, i int32, which list) {
-	m := c.holderOn(t, i)
+	m := c.holderOn(t, i, which)
+	if m != none {
+		c.used = append(c.used, m)
+	}
 	if m == none || !c.mayHold(m, which) {
 		c.fresh = append(c.fresh, newCopy{t, i, which, m})
 		return
 	}
+	if which == standbyList {
+		c.keepStandby(t, m, c.whyNoLearner(t))
+		return
+	}
 	c.hold(which, t, m)
-	if which == learnerList && (c.learnerCopy(t) == none || !c.copies[c.learnerCopy(t)].learns) {
+	if k := c.learnerCopy(t); k == none || !c.copies[k].learns {
 		c.noteStart(t, m, which)
-	} else if which == standbyList && m == c.owner[t] {
-		c.note(MoveStandby, ReasonPreviousOwner, t, none, m)
 	}
 }
 
-// holderOn returns the member of instance i that has state of the task: its best copy, or what it ran until now.
-func (c *copyLister) holderOn(t, i int32) int32 {
-	if k := c.bestCopy(t, func(k int32) bool { return c.holderInstance(k) == i }, c.lessLag); k != none {
+// holderOn returns the member of instance i that has state of the task: the learner in place, its best copy that may stay, its
+// best copy that must be passed on, or what it ran until now.
+func (c *copyLister) holderOn(t, i int32, which list) int32 {
+	if k := c.learnerCopy(t); which == learnerList && k != none && c.copies[k].learns && c.mayHold(c.copies[k].member, which) {
+		return c.copies[k].member
+	}
+	k := c.bestCopy(t, func(k int32) bool { return c.holderInstance(k) == i && c.mayHold(c.copies[k].member, which) }, c.lessLag)
+	if k == none {
+		k = c.bestCopy(t, func(k int32) bool { return c.holderInstance(k) == i }, c.lessLag)
+	}
+	if k != none {
 		return c.copies[k].member
 	}
 	if o := c.owner[t]; o != none && c.members[o].instance == i {
@@ -159,15 +214,36 @@ func (c *copyLister) start(n newCopy) {
 		}
 	}
 	c.hold(n.which, n.task, best)
-	if n.from == none {
+	switch {
+	case n.from == none:
 		c.noteStart(n.task, best, n.which)
-		return
+	case n.which == standbyList:
+		c.note(MoveStandby, ReasonMemberLeaving, n.task, n.from, best)
+		if c.wasLearner(n.task, n.from) {
+			c.note(MoveStopLearn, ReasonMemberLeaving, n.task, n.from, none)
+		}
+	default:
+		c.notePassedOn(n.task, n.from, best)
 	}
-	kind := MoveStandby
-	if n.which == learnerList {
-		kind = MoveLearn
+}
+
+// notePassedOn records that a member starts to learn a task whose copy its sibling has: one that leaves, or does not know learners.
+func (c *copyLister) notePassedOn(t, from, to int32) {
+	learned := c.learnerCopy(t) != none && c.copies[c.learnerCopy(t)].learns
+	start, stop, kind := ReasonMemberLeaving, ReasonMemberLeaving, MoveStopStandby
+	if !learned || !c.members[from].leaving {
+		start = c.whyLearn(t)
 	}
-	c.note(kind, ReasonMemberLeaving, n.task, n.from, best)
+	if !c.members[from].leaving {
+		stop = ReasonTooManyStandbys
+	}
+	if learned {
+		kind = MoveStopLearn
+	}
+	c.note(MoveLearn, start, t, c.by(t), to)
+	if held := c.bestCopy(t, func(k int32) bool { return c.copies[k].member == from }, c.lessLag); held != none {
+		c.note(kind, stop, t, from, none)
+	}
 }
 
 func (c *copyLister) freer(a, b int32) bool {
@@ -177,11 +253,7 @@ func (c *copyLister) freer(a, b int32) bool {
 // noteStart records a new learner or standby.
 func (c *copyLister) noteStart(t, m int32, which list) {
 	if which == learnerList {
-		why := ReasonBalance
-		if c.instances[c.at(t)].leaving {
-			why = ReasonLeaving
-		}
-		c.note(MoveLearn, why, t, c.by(t), m)
+		c.note(MoveLearn, c.whyLearn(t), t, c.by(t), m)
 		return
 	}
 	why := ReasonTooFewStandbys
@@ -191,13 +263,20 @@ func (c *copyLister) noteStart(t, m int32, which list) {
 	c.note(MoveStandby, why, t, none, m)
 }
 
+func (c *copyLister) whyLearn(t int32) Reason {
+	if c.instances[c.at(t)].leaving {
+		return ReasonLeaving
+	}
+	return ReasonBalance
+}
+
 // noteDropped records that a member no longer has a copy it reported, unless the copy was promoted.
 func (c *copyLister) noteDropped(t, k int32) {
 	m := c.copies[k].member
 	i := c.members[m].instance
 	kind, why := MoveStopStandby, ReasonTooManyStandbys
 	if c.copies[k].learns {
-		kind, why = MoveStopLearn, ReasonUnneeded
+		kind, why = MoveStopLearn, c.whyNoLearner(t)
 	}
 	switch {
 	case c.status[t] == placed && m == c.by(t) && !c.waits(t):
@@ -206,8 +285,14 @@ func (c *copyLister) noteDropped(t, k int32) {
 		why = ReasonHolderLeaving
 	case c.status[t] == placed && i == c.at(t):
 		why = ReasonHolderOwns
-	case c.copies[k].learns && (c.learnerAt(t) != none || c.waits(t)):
-		why = ReasonBetterLearner
 	}
 	c.note(kind, why, t, m, none)
+}
+
+// whyNoLearner returns why a learner goes: there is another, or the plan needs none.
+func (c *copyLister) whyNoLearner(t int32) Reason {
+	if k := c.learnerCopy(t); k != none && c.copies[k].learns || c.waits(t) {
+		return ReasonBetterLearner
+	}
+	return ReasonUnneeded
 }

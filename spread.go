@@ -43,7 +43,7 @@ func (s *standbys) leastConflicts(t int32, others []int32) int {
 		}
 		for i := g; i < len(s.groups); i++ {
 			if s.groups[i] == leader && s.mayKeep(t, int32(i)) {
-				least = min(least, s.conflicts(t, others, leader))
+				least = min(least, s.conflicts(t, others, int32(i)))
 				break
 			}
 		}

@@ -89,7 +89,7 @@ func (s *standbys) isWhole(t int32, keeps []bool) bool {
 	}
 	for c := first; c < end; c++ {
 		m := s.copies[c].member
-		if s.copies[c].learns || !keeps[m] || s.instanceBy[m] == s.instanceBy[o] {
+		if s.copies[c].learns || !keeps[m] || s.instanceBy[m] == s.instanceBy[o] || s.stopsOn(t, s.instanceBy[m]) {
 			return false
 		}
 		for other := first; other < c; other++ {
@@ -193,7 +193,21 @@ func (s *standbys) of(t int32) []int32 {
 
 // mayKeep reports whether instance i may keep a standby of the task beside those it has (S4, S5).
 func (s *standbys) mayKeep(t, i int32) bool {
-	return s.instances[i].stays && i != s.at(t) && i != s.learnerAt(t) && !slices.Contains(s.of(t), i)
+	return s.instances[i].stays && i != s.at(t) && i != s.learnerAt(t) && !slices.Contains(s.of(t), i) && !s.stopsOn(t, i)
+}
+
+// stopsOn reports whether a member of instance i runs the task, which it may not (R0), and has to stop it first.
+func (s *standbys) stopsOn(t, i int32) bool {
+	if len(s.revocations) == 0 {
+		return false
+	}
+	k, _ := slices.BinarySearchFunc(s.revocations, t, func(c claim, t int32) int { return cmp.Compare(c.task, t) })
+	for ; k < len(s.revocations) && s.revocations[k].task == t; k++ {
+		if s.members[s.revocations[k].member].instance == i {
+			return true
+		}
+	}
+	return false
 }
 
 // states calls f for every copy of the task on an instance that may keep a standby of it: those that members report, and what
@@ -237,12 +251,12 @@ func (s *standbys) countReported() {
 
 // countWaiting counts the copies of a task that runs nowhere in this round: they stay what they are.
 func (s *standbys) countWaiting(t int32) {
-	for c, end := s.copiesOf(t); c < end; c++ {
-		if !s.copies[c].learns {
-			s.count[s.holderInstance(c)]++
+	s.scratch = s.eachWaiting(t, s.waitingLearner(t), s.scratch[:0], func(k int32, stays bool) {
+		if stays {
+			s.count[s.holderInstance(k)]++
 			s.total++
 		}
-	}
+	})
 }
 
 // reported returns the instances that have a copy of the task and may keep it as a standby, in the scratch space.

@@ -1,0 +1,254 @@
+package assignor_test
+
+import (
+	"slices"
+
+	"github.com/incremental-rebalance/assignor"
+)
+
+// checkAnswer holds one answer against Check, and against what the members truly run and the leader may not know: S1 and L3.
+func (w *world) checkAnswer(members []assignor.Member, memory, a *assignor.Assignment) {
+	if err := assignor.Check(members, a, w.config); err != nil {
+		w.failf("Check: %v", err)
+	}
+	w.checkTruth(a)
+	w.checkLanding(members, a)
+	w.checkIdle(a)
+	w.checkMoves(members, memory, a)
+	w.checkDeadlines(members, memory, a)
+}
+
+// checkTruth checks S1 against what members truly run: nobody starts a task that another still runs, and who runs it and may not
+// go on is told to stop.
+func (w *world) checkTruth(a *assignor.Assignment) {
+	starts := map[assignor.TaskID]string{}
+	for i := range a.Members {
+		for _, task := range a.Members[i].Active {
+			starts[task] = a.Members[i].Member
+		}
+	}
+	for _, k := range w.workers {
+		ma, _ := a.For(k.report.ID)
+		for task := range k.runs {
+			if id, ok := starts[task]; ok && id != k.report.ID && !w.worker(id).runs[task] {
+				w.failf("S1: %s starts %v while %s truly runs it", id, task, k.report.ID)
+			}
+			if !slices.Contains(ma.Active, task) && !slices.Contains(ma.Revoke, task) {
+				w.failf("S1: %s truly runs %v and is neither told to go on nor to stop", k.report.ID, task)
+			}
+		}
+	}
+}
+
+// checkLanding checks L3: a task with state that comes to another instance comes to one that has caught up with it, or had when
+// the last round told its owner to stop. L3 says nothing of tasks whose owner crashed, or is past its drain deadline, or leaves
+// while nobody that stays can learn.
+func (w *world) checkLanding(members []assignor.Member, a *assignor.Assignment) {
+	hot := map[copyAt]bool{}
+	for i := range members {
+		for _, copies := range [][]assignor.Replica{members[i].Learners, members[i].Standbys} {
+			for _, c := range copies {
+				at := copyAt{c.Task, instanceOf(&members[i])}
+				hot[at] = hot[at] || caughtUp(w.config, c.Lag)
+			}
+		}
+		for _, task := range slices.Concat(members[i].Active, members[i].Revoked) {
+			hot[copyAt{task, instanceOf(&members[i])}] = !holds(members[i].Standbys, task)
+		}
+	}
+	for i := range a.Members {
+		for _, task := range a.Members[i].Active {
+			from := w.last[task]
+			ran, ever := w.ran[task]
+			at := copyAt{task, a.Members[i].Instance}
+			if w.stateless(task) || !ever || w.lost[task] || at.instance == from.instance || at.instance == ran || w.excused(from.instance) {
+				continue
+			}
+			if !hot[at] && !(w.revoked[task] && w.hot[at]) {
+				w.failf("L3: %v comes from %s to %s, which has not caught up with it", task, from.instance, at.instance)
+			}
+		}
+	}
+	for at, was := range w.hot {
+		hot[at] = hot[at] || was && w.revoked[at.task]
+	}
+	w.hot, w.revoked = hot, map[assignor.TaskID]bool{}
+	for i := range a.Members {
+		for _, task := range a.Members[i].Revoke {
+			w.revoked[task] = true
+			if w.excused(a.Members[i].Instance) {
+				w.lost[task] = true
+			}
+		}
+	}
+}
+
+// excused reports whether the tasks of an instance go elsewhere although nothing there has caught up.
+func (w *world) excused(instance string) bool {
+	leaving, longest, speaks := true, int64(0), false
+	for _, k := range w.workers {
+		switch {
+		case k.instance() == instance:
+			leaving = leaving && k.report.Leaving
+			longest = max(longest, int64(k.report.LeavingFor))
+		case !k.report.Leaving:
+			speaks = speaks || k.report.Version == 0 || k.report.Version >= assignor.LearnerVersion
+		}
+	}
+	overdue := w.config.ScaleDownTimeout > 0 && longest >= int64(w.config.ScaleDownTimeout)
+	return leaving && (overdue || !speaks)
+}
+
+func (w *world) has(task assignor.TaskID) bool {
+	return slices.ContainsFunc(w.config.Topology, func(s assignor.Subtopology) bool { return s.ID == task.Subtopology && task.Partition < s.Partitions })
+}
+
+func (w *world) stateless(task assignor.TaskID) bool {
+	for _, s := range w.config.Topology {
+		if s.ID == task.Subtopology {
+			return s.Stateless
+		}
+	}
+	return false
+}
+
+// checkIdle checks the other half of L3: a task runs at all times but for the one round of a Revoke.
+func (w *world) checkIdle(a *assignor.Assignment) {
+	runs, stops := map[assignor.TaskID]bool{}, map[assignor.TaskID]bool{}
+	for i := range a.Members {
+		for _, task := range a.Members[i].Active {
+			runs[task] = true
+		}
+		for _, task := range a.Members[i].Revoke {
+			stops[task] = true
+		}
+	}
+	for task := range w.last {
+		switch {
+		case runs[task] || !w.has(task):
+			delete(w.idle, task)
+		case w.lost[task] && !stops[task]:
+		default:
+			w.idle[task]++
+			if !stops[task] {
+				w.failf("L3: %v stops running although nobody is told to stop it", task)
+			}
+			if w.idle[task] > 1 && w.dirty < w.rounds-3 {
+				w.failf("L3: %v runs nowhere for the second round", task)
+			}
+		}
+	}
+}
+
+// checkMoves checks that every change is told with a reason, and nothing else is.
+func (w *world) checkMoves(members []assignor.Member, memory, a *assignor.Assignment) {
+	type change struct {
+		kind   assignor.MoveKind
+		task   assignor.TaskID
+		member string
+	}
+	told := map[change]int{}
+	passed := map[change]bool{} // copies that a member passed on to its sibling
+	for _, m := range a.Moves {
+		if m.Reason == assignor.ReasonNone {
+			w.failf("no reason: %v", m)
+		}
+		who := m.To
+		if m.Kind == assignor.MoveRevoke || m.Kind == assignor.MoveStopLearn || m.Kind == assignor.MoveStopStandby || m.Kind == assignor.MoveAwait {
+			who = m.From
+		}
+		told[change{m.Kind, m.Task, who}]++
+		if m.Kind == assignor.MoveStandby || m.Kind == assignor.MoveLearn {
+			passed[change{m.Kind, m.Task, m.From}] = true
+		}
+	}
+	for _, n := range told {
+		if n > 1 {
+			w.failf("a move is told twice: %v", a.Moves)
+		}
+	}
+	must := func(kind assignor.MoveKind, task assignor.TaskID, member string) {
+		c := change{kind, task, member}
+		if told[c] == 0 {
+			w.failf("no move tells of %v %v %s", task, kind, member)
+		}
+		delete(told, c)
+	}
+	// The leader knows who ran a task last: it has the last answer, and the member has applied it.
+	certain := func(m *assignor.Member) bool {
+		return memory != nil && w.memory != nil && !w.rebuilt && memory.Generation == w.memory.Generation && w.dirty < w.rounds-3 &&
+			(m.Generation == 0 || m.Generation == memory.Generation)
+	}
+	for i := range members {
+		m := &members[i]
+		ma, _ := a.For(m.ID)
+		for _, task := range ma.Active {
+			if at, ok := w.last[task]; ok && at.member != m.ID && !slices.Contains(m.Active, task) && !w.lost[task] && certain(m) {
+				must(assignor.MoveActive, task, m.ID)
+			}
+		}
+		for _, task := range ma.Revoke {
+			must(assignor.MoveRevoke, task, m.ID)
+		}
+		for _, task := range ma.Learners {
+			if !holds(m.Learners, task) {
+				must(assignor.MoveLearn, task, m.ID)
+			}
+		}
+		for _, task := range ma.Standbys {
+			if !holds(m.Standbys, task) {
+				must(assignor.MoveStandby, task, m.ID)
+			}
+		}
+		for _, c := range m.Learners {
+			if !slices.Contains(ma.Learners, c.Task) && !slices.Contains(ma.Active, c.Task) && !slices.Contains(ma.Revoke, c.Task) && !passed[change{assignor.MoveLearn, c.Task, m.ID}] {
+				must(assignor.MoveStopLearn, c.Task, m.ID)
+			}
+		}
+		for _, c := range m.Standbys {
+			if w.has(c.Task) && w.stateless(c.Task) {
+				continue
+			}
+			if !slices.Contains(ma.Standbys, c.Task) && !slices.Contains(ma.Learners, c.Task) && !slices.Contains(ma.Active, c.Task) &&
+				!slices.Contains(ma.Revoke, c.Task) && !holds(m.Learners, c.Task) && !passed[change{assignor.MoveStandby, c.Task, m.ID}] {
+				must(assignor.MoveStopStandby, c.Task, m.ID)
+			}
+		}
+	}
+}
+
+func holds(copies []assignor.Replica, task assignor.TaskID) bool {
+	return slices.ContainsFunc(copies, func(c assignor.Replica) bool { return c.Task == task })
+}
+
+// checkDeadlines checks when the next round must come: at once where somebody has something new to stop, later where the same was
+// ordered in the last round already.
+func (w *world) checkDeadlines(members []assignor.Member, memory, a *assignor.Assignment) {
+	revokes, fresh := 0, 0
+	newest := int32(0)
+	for i := range members {
+		newest = max(newest, members[i].Generation)
+	}
+	remembers := memory != nil && memory.Generation >= newest
+	for i := range a.Members {
+		for _, task := range a.Members[i].Revoke {
+			revokes++
+			var before assignor.MemberAssignment
+			if remembers {
+				before, _ = memory.For(a.Members[i].Member)
+			}
+			if !slices.Contains(before.Revoke, task) {
+				fresh++
+			}
+		}
+		if a.Members[i].FollowUp != a.FollowUp {
+			w.failf("%s is told of another FollowUp", a.Members[i].Member)
+		}
+	}
+	if a.FollowUp != (fresh > 0) {
+		w.failf("R2: FollowUp is %v with %d orders to stop, %d of them new", a.FollowUp, revokes, fresh)
+	}
+	if revokes > fresh && (a.NextRebalance <= 0 || a.NextRebalance > assignor.RevokeRetry) {
+		w.failf("R2: an order to stop is repeated, and the next round comes after %v", a.NextRebalance)
+	}
+}

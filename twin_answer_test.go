@@ -1,0 +1,234 @@
+package assignor_test
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/incremental-rebalance/assignor"
+)
+
+// chooseMembers is R8: who of an instance runs what.
+func (n *naive) chooseMembers() {
+	for _, h := range n.hosts {
+		var tasks []naiveTask
+		for _, t := range n.tasks {
+			if n.at[t] == h && n.placed(t) && !(n.runs(t) && n.host(n.owner[t]) != h) {
+				tasks = append(tasks, t)
+			}
+		}
+		if len(n.crews[h]) > 1 {
+			n.shareAmong(h, tasks)
+			continue
+		}
+		for _, t := range tasks {
+			n.by[t] = n.crews[h][0]
+		}
+	}
+}
+
+// shareAmong evens the tasks out among the members that do not leave. What others learn stays with its member and does not count.
+func (n *naive) shareAmong(host string, tasks []naiveTask) {
+	crew := slices.DeleteFunc(slices.Clone(n.crews[host]), func(m string) bool { return n.members[m].Leaving && !n.leaves(host) })
+	keep := map[string][]naiveTask{}
+	var coming []naiveTask
+	for _, t := range tasks {
+		switch o := n.owner[t]; {
+		case n.learner[t] != "" && n.by[t] != "":
+		case o != "" && o == n.by[t] && slices.Contains(crew, o):
+			keep[o] = append(keep[o], t)
+		default:
+			coming = append(coming, t)
+		}
+	}
+	target := n.crewTargets(crew, keep, int64(len(coming)), n.awaiting() || n.leaves(host))
+	for _, m := range crew {
+		slices.SortStableFunc(keep[m], func(a, b naiveTask) int { // what gives way first
+			return cmp.Or(naiveTrueFirst(!n.runs(a), !n.runs(b)), naiveTrueFirst(n.stateless(a), n.stateless(b)))
+		})
+		for int64(len(keep[m])) > target[m] {
+			t := keep[m][0]
+			keep[m], coming = keep[m][1:], append(coming, t)
+			n.by[t], n.why[t] = "", assignor.ReasonSiblings
+		}
+	}
+	slices.SortFunc(coming, naiveTask.Compare)
+	coming = slices.DeleteFunc(coming, func(t naiveTask) bool { // those whose copy a member holds
+		m := n.by[t]
+		fits := slices.Contains(crew, m) && int64(len(keep[m])) < target[m]
+		if fits {
+			keep[m] = append(keep[m], t)
+		}
+		return fits
+	})
+	for _, t := range coming {
+		m, _ := naiveFirst(crew, func(m string) bool { return int64(len(keep[m])) < target[m] }, func(a, b string) int {
+			return cmp.Compare(int64(len(keep[a]))*int64(n.members[b].Capacity), int64(len(keep[b]))*int64(n.members[a].Capacity))
+		})
+		if n.owner[t] != "" && n.owner[t] == n.by[t] {
+			n.why[t] = assignor.ReasonMemberLeaving
+		}
+		n.by[t], keep[m] = m, append(keep[m], t)
+	}
+}
+
+// crewTargets returns how many tasks each member of an instance should have. Where it is frozen, nobody gives up a task.
+func (n *naive) crewTargets(crew []string, keep map[string][]naiveTask, coming int64, frozen bool) map[string]int64 {
+	total, sum := coming, int64(0)
+	for _, m := range crew {
+		total += int64(len(keep[m]))
+		sum += int64(n.members[m].Capacity)
+	}
+	var parts []naivePart
+	for _, m := range crew {
+		p := naivePart{name: m, capacity: int64(n.members[m].Capacity), have: int64(len(keep[m]))}
+		p.prefer = p.have
+		p.lo, p.hi = naiveFair(total, p.capacity, sum, 0)
+		if frozen {
+			raise := max(p.lo, p.have)
+			p.lo, p.hi = p.have, max(p.hi, p.have)
+			p.raises = []int64{raise}
+		}
+		p.floor = p.lo
+		p.raises = append(p.raises, p.hi, p.have)
+		parts = append(parts, p)
+	}
+	return naiveTargets(parts, coming)
+}
+
+// answer writes down what is decided.
+func (n *naive) answer() *assignor.Assignment {
+	lists := map[string]*assignor.MemberAssignment{}
+	for _, id := range n.ids {
+		m := n.members[id]
+		lists[id] = &assignor.MemberAssignment{Member: id, Instance: m.Instance, Leaving: m.Leaving, Version: m.Version}
+	}
+	n.listRunning(lists)
+	n.listCopies(lists)
+	a := &assignor.Assignment{Generation: n.generation(), MissingStandbys: n.missingStandbys()}
+	a.FollowUp, a.NextRebalance = n.deadlines(lists)
+	for _, id := range n.ids {
+		ma := lists[id]
+		ma.Generation, ma.FollowUp = a.Generation, a.FollowUp
+		for _, list := range [][]naiveTask{ma.Active, ma.Handover, ma.Revoke, ma.Learners, ma.Standbys} {
+			slices.SortFunc(list, naiveTask.Compare)
+		}
+		a.Members = append(a.Members, *ma)
+	}
+	a.Departed = n.departed()
+	a.Moves = n.moves
+	slices.SortFunc(a.Moves, func(x, y assignor.Move) int {
+		return cmp.Or(x.Task.Compare(y.Task), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.From, y.From), cmp.Compare(x.To, y.To))
+	})
+	return a
+}
+
+func (n *naive) generation() int32 {
+	seen := n.newest
+	if n.memory != nil {
+		seen = max(seen, naiveGeneration(n.memory.Generation))
+	}
+	if g := n.config.Generation; g > seen && g != math.MaxInt32 {
+		return g
+	}
+	return seen + 1
+}
+
+func (n *naive) departed() []assignor.Departure {
+	var hosts []string
+	for _, h := range n.awaited {
+		hosts = append(hosts, h)
+	}
+	slices.Sort(hosts)
+	var departed []assignor.Departure
+	for _, h := range slices.Compact(hosts) {
+		absent, _ := n.absence(h)
+		d := assignor.Departure{Instance: h, Absent: absent}
+		for _, t := range n.tasks {
+			if n.awaited[t] == h {
+				d.Tasks = append(d.Tasks, t)
+			}
+		}
+		departed = append(departed, d)
+	}
+	return departed
+}
+
+// deadlines says whether all must rejoin at once (R2), and else when the next round must come (R2, R7).
+func (n *naive) deadlines(lists map[string]*assignor.MemberAssignment) (followUp bool, next time.Duration) {
+	var all []time.Duration
+	for _, id := range n.ids {
+		for _, t := range lists[id].Revoke {
+			if slices.ContainsFunc(n.lastRevoked(t), func(ma assignor.MemberAssignment) bool { return ma.Member == id }) {
+				all = append(all, assignor.RevokeRetry)
+			} else {
+				followUp = true
+			}
+		}
+	}
+	for _, h := range n.hosts {
+		holds := slices.ContainsFunc(n.crews[h], func(m string) bool {
+			return len(slices.Concat(lists[m].Active, lists[m].Revoke, lists[m].Learners, lists[m].Standbys)) > 0
+		})
+		if holds && n.leaves(h) && !n.allLeave() && !n.overdue(h) && n.config.ScaleDownTimeout > 0 {
+			all = append(all, n.config.ScaleDownTimeout-n.leavingFor(h))
+		}
+	}
+	for _, h := range n.awaited {
+		absent, _ := n.absence(h)
+		all = append(all, n.config.RejoinDelay-absent)
+	}
+	if len(all) > 0 {
+		next = slices.Min(all)
+	}
+	return followUp, next
+}
+
+// listRunning lists who runs what, who must stop what, and what others learn meanwhile.
+func (n *naive) listRunning(lists map[string]*assignor.MemberAssignment) {
+	for t, members := range n.conflicts {
+		for _, m := range members {
+			lists[m].Revoke = append(lists[m].Revoke, t)
+		}
+	}
+	for t, o := range n.owner { // what the topology does not have stays with the member that runs it
+		if _, ok := n.sub(t); !ok && !n.fenced[t] {
+			lists[o].Active = append(lists[o].Active, t)
+		}
+	}
+	for _, t := range n.tasks {
+		o, m := n.owner[t], n.by[t]
+		switch {
+		case n.at[t] == "":
+		case n.shed[t]:
+			lists[o].Revoke = append(lists[o].Revoke, t)
+			n.move(assignor.MoveRevoke, n.why[t], t, o, "")
+		case n.mustStop(t):
+			lists[o].Revoke = append(lists[o].Revoke, t)
+			n.move(assignor.MoveRevoke, n.why[t], t, o, m)
+		default:
+			lists[m].Active = append(lists[m].Active, t)
+			if n.learner[t] != "" {
+				lists[m].Handover = append(lists[m].Handover, t)
+			}
+			if from, held := n.former(t); from != m && (held || len(n.copies[t]) > 0) {
+				n.move(assignor.MoveActive, n.why[t], t, from, m)
+			}
+		}
+	}
+}
+
+// former returns who ran a task until now, as far as anybody knows.
+func (n *naive) former(t naiveTask) (member string, held bool) {
+	if o := n.owner[t]; o != "" {
+		return o, true
+	}
+	if member, _, known := n.lastRan(t); known {
+		return member, true
+	}
+	if stopped := n.lastRevoked(t); len(stopped) > 0 {
+		return stopped[0].Member, true
+	}
+	return "", false
+}

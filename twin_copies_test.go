@@ -1,0 +1,259 @@
+package assignor_test
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/incremental-rebalance/assignor"
+)
+
+// naiveCopies decides which member of its instance holds each learner and standby (R8).
+type naiveCopies struct {
+	*naive
+	lists map[string]*assignor.MemberAssignment
+	fresh []naiveFresh
+}
+
+// naiveFresh is a copy that an instance is to hold and of which no member has state, or only one that may not hold it.
+type naiveFresh struct {
+	task   naiveTask
+	host   string
+	learns bool
+	from   string // the member that has the state
+}
+
+func (n *naive) listCopies(lists map[string]*assignor.MemberAssignment) {
+	c := &naiveCopies{naive: n, lists: lists}
+	for _, t := range n.tasks {
+		switch {
+		case n.stateless(t):
+		case n.waits(t):
+			c.keepAll(t)
+		default:
+			c.keepPlanned(t)
+		}
+	}
+	for _, f := range c.fresh { // when it is known what everybody keeps
+		c.start(f)
+	}
+}
+
+func (c *naiveCopies) hold(t naiveTask, member string, learns bool) {
+	if learns {
+		c.lists[member].Learners = append(c.lists[member].Learners, t)
+	} else {
+		c.lists[member].Standbys = append(c.lists[member].Standbys, t)
+	}
+}
+
+// keepAll leaves the copies of a task that runs nowhere what they are: one learner, and one standby on each other instance.
+func (c *naiveCopies) keepAll(t naiveTask) {
+	learner, learned := c.waitingLearner(t)
+	if learned {
+		c.hold(t, learner.member, true)
+	}
+	standbys := c.waitingStandbys(t)
+	for _, k := range c.copies[t] {
+		switch {
+		case learned && k.member == learner.member:
+		case slices.Contains(standbys, k.member):
+			c.keepStandby(t, k.member, assignor.ReasonUnneeded)
+		default:
+			c.noteDropped(t, k)
+		}
+	}
+}
+
+// keepStandby lists a copy that the member has, and records it where that ran the task or learned it until now.
+func (c *naiveCopies) keepStandby(t naiveTask, member string, why assignor.Reason) {
+	c.hold(t, member, false)
+	switch {
+	case member == c.owner[t]:
+		c.move(assignor.MoveStandby, assignor.ReasonPreviousOwner, t, "", member)
+	case c.learned(t, member):
+		c.move(assignor.MoveStopLearn, why, t, member, "")
+		c.move(assignor.MoveStandby, assignor.ReasonTooFewStandbys, t, "", member)
+	}
+}
+
+// learned reports whether a member reports that it learns a task.
+func (n *naive) learned(t naiveTask, member string) bool {
+	return slices.ContainsFunc(n.copies[t], func(k naiveCopy) bool { return k.member == member && k.learns })
+}
+
+// keepPlanned lists the copies of a task that runs: the learner, the standbys, and those that stay until these have caught up.
+func (c *naiveCopies) keepPlanned(t naiveTask) {
+	var used []string // the members whose copies are kept or passed on
+	if h := c.learner[t]; h != "" {
+		used = append(used, c.keepOrStart(t, h, true))
+	}
+	for _, h := range c.kept[t] {
+		used = append(used, c.keepOrStart(t, h, false))
+	}
+	for _, m := range c.extras(t) {
+		c.keepStandby(t, m, c.whyNoLearner(t))
+		used = append(used, m)
+	}
+	for _, k := range c.copies[t] {
+		if !slices.Contains(used, k.member) {
+			c.noteDropped(t, k)
+		}
+	}
+}
+
+// keepOrStart lists a copy with the member of the instance that has its state, which it returns.
+func (c *naiveCopies) keepOrStart(t naiveTask, host string, learns bool) (member string) {
+	m := c.stateOn(t, host, learns)
+	switch {
+	case m == "" || !c.mayHold(m, learns):
+		c.fresh = append(c.fresh, naiveFresh{t, host, learns, m})
+	case !learns:
+		c.keepStandby(t, m, c.whyNoLearner(t))
+	default:
+		c.hold(t, m, true)
+		if !c.from[t].learns {
+			c.noteStart(t, m, true)
+		}
+	}
+	return m
+}
+
+// stateOn returns the member of an instance that has state of a task: the one that learns it if it goes on learning, else the one
+// with the smallest lag, rather one that may hold it, else the one that ran the task until now.
+func (c *naiveCopies) stateOn(t naiveTask, host string, learns bool) string {
+	if from := c.from[t]; learns && from.learns && c.mayHold(from.member, true) {
+		return from.member
+	}
+	k, ok := c.best(t, func(k naiveCopy) bool { return c.host(k.member) == host }, func(a, b naiveCopy) int {
+		return cmp.Or(naiveTrueFirst(c.mayHold(a.member, learns), c.mayHold(b.member, learns)), cmp.Compare(a.lag, b.lag))
+	})
+	switch {
+	case ok:
+		return k.member
+	case c.host(c.owner[t]) == host:
+		return c.owner[t]
+	default:
+		return ""
+	}
+}
+
+// mayHold reports whether a member may hold a copy: one that leaves an instance that stays may not, and a learner needs the version.
+func (c *naiveCopies) mayHold(member string, learns bool) bool {
+	return (!c.members[member].Leaving || c.leaves(c.host(member))) && (!learns || c.speaks(member))
+}
+
+// start gives a new copy to the member of the instance with the least of everything.
+func (c *naiveCopies) start(f naiveFresh) {
+	everything := func(member string) int64 {
+		ma := c.lists[member]
+		return int64(len(ma.Active) + len(ma.Learners) + len(ma.Standbys))
+	}
+	m, _ := naiveFirst(c.crews[f.host], func(m string) bool { return c.mayHold(m, f.learns) }, func(a, b string) int {
+		return cmp.Compare(everything(a)*int64(c.members[b].Capacity), everything(b)*int64(c.members[a].Capacity))
+	})
+	c.hold(f.task, m, f.learns)
+	switch {
+	case f.from == "":
+		c.noteStart(f.task, m, f.learns)
+	case f.learns:
+		c.notePassedOn(f, m)
+	default:
+		c.move(assignor.MoveStandby, assignor.ReasonMemberLeaving, f.task, f.from, m)
+		if c.learned(f.task, f.from) {
+			c.move(assignor.MoveStopLearn, assignor.ReasonMemberLeaving, f.task, f.from, "")
+		}
+	}
+}
+
+// notePassedOn records that a member starts to learn a task whose state another member of the instance has, one that leaves or is
+// of a version that does not learn.
+func (c *naiveCopies) notePassedOn(f naiveFresh, to string) {
+	kind, start, stop := assignor.MoveStopStandby, c.whyLearn(f.task), assignor.ReasonTooManyStandbys
+	if c.members[f.from].Leaving {
+		stop = assignor.ReasonMemberLeaving
+	}
+	if c.from[f.task].learns {
+		kind = assignor.MoveStopLearn
+		if c.members[f.from].Leaving {
+			start = assignor.ReasonMemberLeaving
+		}
+	}
+	c.move(assignor.MoveLearn, start, f.task, c.by[f.task], to)
+	if slices.ContainsFunc(c.copies[f.task], func(k naiveCopy) bool { return k.member == f.from }) {
+		c.move(kind, stop, f.task, f.from, "")
+	}
+}
+
+// extras returns the members whose caught-up copies are to go but stay for now, until as many others have caught up as the task can
+// have: the previous owner first, those on leaving instances last, and none past its deadline.
+func (n *naive) extras(t naiveTask) []string {
+	hot, used := 0, slices.Clone(n.kept[t])
+	for _, h := range n.kept[t] {
+		if n.standbyLag(t, h) == 0 {
+			hot++
+		}
+	}
+	var caughtUp, extras []string
+	if _, ok := n.handedOver(t); ok {
+		caughtUp = append(caughtUp, n.owner[t])
+	}
+	for _, c := range n.copies[t] {
+		if n.caughtUp(c) {
+			caughtUp = append(caughtUp, c.member)
+		}
+	}
+	slices.SortStableFunc(caughtUp, func(a, b string) int { return -naiveTrueFirst(n.leaves(n.host(a)), n.leaves(n.host(b))) })
+	for _, m := range caughtUp {
+		h := n.host(m)
+		if hot < n.wanted(t) && !n.overdue(h) && h != n.at[t] && h != n.learner[t] && !slices.Contains(used, h) {
+			used, extras = append(used, h), append(extras, m)
+			hot++
+		}
+	}
+	return extras
+}
+
+// noteStart records a new learner or standby.
+func (n *naive) noteStart(t naiveTask, member string, learns bool) {
+	switch {
+	case learns:
+		n.move(assignor.MoveLearn, n.whyLearn(t), t, n.by[t], member)
+	case n.shifted[t]:
+		n.move(assignor.MoveStandby, assignor.ReasonStandbyBalance, t, "", member)
+	default:
+		n.move(assignor.MoveStandby, assignor.ReasonTooFewStandbys, t, "", member)
+	}
+}
+
+func (n *naive) whyLearn(t naiveTask) assignor.Reason {
+	if n.leaves(n.at[t]) {
+		return assignor.ReasonLeaving
+	}
+	return assignor.ReasonBalance
+}
+
+// whyNoLearner says why a learner goes: there is another, or the plan needs none.
+func (n *naive) whyNoLearner(t naiveTask) assignor.Reason {
+	if n.from[t].learns || n.waits(t) {
+		return assignor.ReasonBetterLearner
+	}
+	return assignor.ReasonUnneeded
+}
+
+// noteDropped records that a member no longer has a copy, unless it runs the task now.
+func (n *naive) noteDropped(t naiveTask, c naiveCopy) {
+	h := n.host(c.member)
+	kind, why := assignor.MoveStopStandby, assignor.ReasonTooManyStandbys
+	if c.learns {
+		kind, why = assignor.MoveStopLearn, n.whyNoLearner(t)
+	}
+	switch {
+	case !n.waits(t) && c.member == n.by[t]:
+		return
+	case n.leaves(h) && !n.allLeave():
+		why = assignor.ReasonHolderLeaving
+	case n.placed(t) && h == n.at[t]:
+		why = assignor.ReasonHolderOwns
+	}
+	n.move(kind, why, t, c.member, "")
+}

@@ -1,0 +1,378 @@
+package assignor_test
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/incremental-rebalance/assignor"
+)
+
+// placeOrphans is R1.5 for stateful tasks.
+func (n *naive) placeOrphans() {
+	s := &naiveShare{naive: n, have: naivePiles{}, incoming: map[int64]int64{}, receives: n.stays, overflows: n.stays}
+	for _, t := range n.tasks {
+		switch {
+		case n.stateless(t):
+		case n.placed(t):
+			s.have[naivePile{n.planned(t), n.weight(t)}]++
+		case n.orphan[t]:
+			s.incoming[n.weight(t)]++
+		}
+	}
+	n.dealOrphans(s)
+}
+
+// dealOrphans places the orphans of one kind where there is room and returns what all instances have then.
+func (n *naive) dealOrphans(s *naiveShare) naivePiles {
+	if len(s.incoming) == 0 {
+		return s.have
+	}
+	target := s.fill()
+	for _, weight := range n.weights(s.stateless) {
+		var pool []naiveTask
+		for _, t := range n.tasks {
+			if n.orphan[t] && n.stateless(t) == s.stateless && n.weight(t) == weight {
+				pool = append(pool, t)
+			}
+		}
+		room := map[string]int64{}
+		for _, h := range n.hosts {
+			room[h] = target[naivePile{h, weight}] - s.have[naivePile{h, weight}]
+		}
+		for t, h := range n.deal(pool, room, n.hosts) {
+			n.place(t, h, "", n.whyMoved(t, assignor.ReasonOrphan))
+		}
+	}
+	return target
+}
+
+// excess returns by how much an instance is planned to be above its share of a subtopology, times the capacity of all that stay.
+func (n *naive) excess(host string, sub int32) int64 {
+	excess := int64(0)
+	for _, t := range n.tasks {
+		if t.Subtopology != sub {
+			continue
+		}
+		if n.planned(t) == host {
+			excess += n.staying()
+		}
+		if n.stays(host) {
+			excess -= n.capacity(host)
+		}
+	}
+	return excess
+}
+
+// deal says who gets which task of the pool. The takers of the first group take turns, one task each, from the subtopology they are
+// furthest below their share of, then those of the next group. Then the tasks of each subtopology go to those who took some of it,
+// both in id order.
+func (n *naive) deal(pool []naiveTask, room map[string]int64, groups ...[]string) map[naiveTask]string {
+	type taken struct {
+		host string
+		sub  int32
+	}
+	took, left := map[taken]int64{}, map[int32]int64{}
+	for _, t := range pool {
+		left[t.Subtopology]++
+	}
+	for _, group := range groups {
+		for gave := true; gave; {
+			gave = false
+			for _, h := range group {
+				wanted, ok := naiveFirst(n.subs, func(sub assignor.Subtopology) bool { return left[sub.ID] > 0 }, func(a, b assignor.Subtopology) int {
+					return cmp.Compare(n.excess(h, a.ID)+took[taken{h, a.ID}]*n.staying(), n.excess(h, b.ID)+took[taken{h, b.ID}]*n.staying())
+				})
+				if !ok || room[h] <= 0 {
+					continue
+				}
+				took[taken{h, wanted.ID}]++
+				left[wanted.ID]--
+				room[h]--
+				gave = true
+			}
+		}
+	}
+	dealt := map[naiveTask]string{}
+	slices.SortFunc(pool, naiveTask.Compare)
+	for _, t := range pool {
+		for _, h := range n.hosts {
+			if took[taken{h, t.Subtopology}] > 0 {
+				took[taken{h, t.Subtopology}]--
+				dealt[t] = h
+				break
+			}
+		}
+	}
+	return dealt
+}
+
+// mayLearnMore reports whether the instance may get learners for the sake of balance.
+func (n *naive) mayLearnMore(host string) bool {
+	return n.canLearn(host) && (!n.config.NewInstancesOnly || n.newcomer(host))
+}
+
+// plan counts the stateful tasks that an instance will have.
+func (n *naive) plan(host string, weight int64) int64 {
+	sum := int64(0)
+	for _, t := range n.tasks {
+		if n.planned(t) == host && !n.stateless(t) && n.weight(t) == weight {
+			sum++
+		}
+	}
+	return sum
+}
+
+// levelLearners computes the targets of the stateful tasks (R4), and ends the learners that this no longer needs (R3).
+func (n *naive) levelLearners() {
+	s := &naiveShare{naive: n, have: naivePiles{}, prefer: naivePiles{}, incoming: map[int64]int64{}, receives: n.mayLearnMore, overflows: n.canLearn}
+	for _, t := range n.tasks {
+		if n.stateless(t) || !n.placed(t) {
+			continue
+		}
+		s.prefer[naivePile{n.planned(t), n.weight(t)}]++
+		switch {
+		case n.stays(n.at[t]):
+			s.have[naivePile{n.at[t], n.weight(t)}]++
+		case n.learner[t] == "" || !n.awaiting():
+			s.incoming[n.weight(t)]++
+		}
+	}
+	switch {
+	case n.allLeave() || len(n.weights(false)) == 0:
+		n.target = s.have
+	case n.awaiting():
+		s.have = s.prefer
+		n.target = s.fill()
+	default:
+		n.target = s.level()
+		n.dropLearners()
+	}
+}
+
+// dropLearners is R3: what has not caught up goes, the largest lag first, if the plan does not need it.
+func (n *naive) dropLearners() {
+	learned := slices.DeleteFunc(slices.Clone(n.tasks), func(t naiveTask) bool { return n.learner[t] == "" })
+	slices.SortStableFunc(learned, func(a, b naiveTask) int { return cmp.Compare(n.from[b].lag, n.from[a].lag) })
+	for _, t := range learned {
+		w := n.weight(t)
+		backHome := !n.leaves(n.at[t]) && n.plan(n.at[t], w)+1 <= n.target[naivePile{n.at[t], w}]
+		tooMany := n.plan(n.learner[t], w) > n.target[naivePile{n.learner[t], w}]
+		if backHome || tooMany {
+			delete(n.learner, t)
+			delete(n.from, t)
+		}
+	}
+}
+
+// startLearners is R5.
+func (n *naive) startLearners() {
+	if n.allLeave() {
+		return
+	}
+	slots := math.MaxInt
+	if n.config.MaxLearners > 0 {
+		slots = n.config.MaxLearners - n.learnersAtWork()
+	}
+	givers := slices.Clone(n.hosts)
+	slices.SortStableFunc(givers, func(a, b string) int {
+		if d := naiveTrueFirst(n.leaves(a), n.leaves(b)); d != 0 || !n.leaves(a) || n.config.ScaleDownTimeout == 0 {
+			return d
+		}
+		return cmp.Compare(n.leavingFor(b), n.leavingFor(a))
+	})
+	for _, h := range givers {
+		surplus := map[int64]int64{}
+		for _, w := range n.weights(false) {
+			surplus[w] = math.MaxInt64
+			if !n.leaves(h) {
+				surplus[w] = n.plan(h, w) - n.target[naivePile{h, w}]
+			}
+		}
+		n.promoteCopies(h, surplus, &slots)
+		for _, w := range n.weights(false) {
+			for ; surplus[w] > 0 && slots > 0; surplus[w]-- {
+				t, ok := n.pick(h, func(t naiveTask) bool { return n.mayShed(t, h) && n.weight(t) == w })
+				if !ok {
+					break
+				}
+				n.pooled[t] = true
+				slots--
+			}
+		}
+	}
+	for _, w := range n.weights(false) {
+		n.dealLearners(w)
+	}
+}
+
+// learnersAtWork counts what MaxLearners caps: the learners in place that have not caught up, unless they take too long. Those of
+// tasks that run nowhere in this round go on learning too.
+func (n *naive) learnersAtWork() int {
+	sum := 0
+	for _, t := range n.tasks {
+		c, learns := n.from[t]
+		if n.waits(t) && !n.stateless(t) {
+			c, learns = n.waitingLearner(t)
+		}
+		if learns && !n.caughtUp(c) && !c.expired {
+			sum++
+		}
+	}
+	return sum
+}
+
+// mayShed reports whether a task that the instance runs can get a learner.
+func (n *naive) mayShed(t naiveTask, host string) bool {
+	return n.at[t] == host && !n.stateless(t) && !n.waits(t) && n.learner[t] == "" && !n.pooled[t]
+}
+
+func (n *naive) room(host string, weight int64) int64 {
+	if !n.canLearn(host) {
+		return 0
+	}
+	return n.target[naivePile{host, weight}] - n.plan(host, weight)
+}
+
+// promoteCopies makes learners of copies that receivers with room hold, the smallest lag first.
+func (n *naive) promoteCopies(host string, surplus map[int64]int64, slots *int) {
+	type held struct {
+		task naiveTask
+		copy naiveCopy
+	}
+	for {
+		var all []held
+		for _, t := range n.tasks {
+			for _, c := range n.copies[t] {
+				all = append(all, held{t, c})
+			}
+		}
+		first, ok := naiveFirst(all, func(a held) bool {
+			w, to := n.weight(a.task), n.host(a.copy.member)
+			return n.mayShed(a.task, host) && surplus[w] > 0 && to != host && n.room(to, w) > 0 && (*slots > 0 || n.caughtUp(a.copy))
+		}, func(a, b held) int {
+			return cmp.Or(cmp.Compare(a.copy.lag, b.copy.lag), cmp.Compare(n.cost(a.task), n.cost(b.task)))
+		})
+		if !ok {
+			return
+		}
+		n.learner[first.task], n.from[first.task] = n.host(first.copy.member), first.copy
+		surplus[n.weight(first.task)]--
+		if !n.caughtUp(first.copy) {
+			*slots--
+		}
+	}
+}
+
+// member returns the member that has a task, as far as that is decided before R8.
+func (n *naive) memberOf(t naiveTask) string {
+	if n.by[t] != "" {
+		return n.by[t]
+	}
+	return n.crews[n.at[t]][0]
+}
+
+// has counts the tasks of a member that nobody learns.
+func (n *naive) has(member string) int64 {
+	sum := int64(0)
+	for _, t := range n.tasks {
+		if n.placed(t) && !n.pooled[t] && n.learner[t] == "" && n.memberOf(t) == member && !(n.stateless(t) && n.orphan[t]) {
+			sum++
+		}
+	}
+	return sum
+}
+
+// pick returns what an instance gives up next: a task of its fullest member, there of the subtopology that the instance is furthest
+// above its share of, there the cheapest to restore, and of those the first.
+func (n *naive) pick(host string, admit func(t naiveTask) bool) (naiveTask, bool) {
+	return naiveFirst(n.tasks, admit, func(a, b naiveTask) int {
+		ma, mb := n.memberOf(a), n.memberOf(b)
+		return cmp.Or(
+			cmp.Compare(n.has(mb)*int64(n.members[ma].Capacity), n.has(ma)*int64(n.members[mb].Capacity)), cmp.Compare(ma, mb),
+			cmp.Compare(n.excess(host, b.Subtopology), n.excess(host, a.Subtopology)), cmp.Compare(a.Subtopology, b.Subtopology),
+			cmp.Compare(n.cost(a), n.cost(b)))
+	})
+}
+
+// dealLearners lets those with room learn what was given up: newcomers first.
+func (n *naive) dealLearners(weight int64) {
+	var pool []naiveTask
+	for _, t := range n.tasks {
+		if n.pooled[t] && n.weight(t) == weight {
+			pool = append(pool, t)
+		}
+	}
+	room := map[string]int64{}
+	var newcomers, others []string
+	for _, h := range n.hosts {
+		room[h] = n.room(h, weight)
+		if n.newcomer(h) {
+			newcomers = append(newcomers, h)
+		} else {
+			others = append(others, h)
+		}
+	}
+	for t, h := range n.deal(pool, room, newcomers, others) {
+		n.learner[t] = h
+	}
+	for _, t := range pool {
+		delete(n.pooled, t)
+	}
+}
+
+// moveStateless places the stateless orphans and levels the stateless tasks, which move by stop and start: as if every instance had
+// its stateful target already.
+func (n *naive) moveStateless() {
+	if len(n.weights(true)) == 0 {
+		return
+	}
+	s := &naiveShare{naive: n, stateless: true, base: map[string]int64{}, have: naivePiles{}, incoming: map[int64]int64{}, receives: n.stays, overflows: n.stays}
+	for pile, count := range n.target {
+		s.base[pile.host] += count * s.load(pile.weight)
+	}
+	moving := map[int64]int64{}
+	for _, t := range n.tasks {
+		switch {
+		case !n.stateless(t):
+		case n.orphan[t]:
+			s.incoming[n.weight(t)]++
+		case n.placed(t) && n.stays(n.at[t]):
+			s.have[naivePile{n.at[t], n.weight(t)}]++
+		case n.placed(t):
+			moving[n.weight(t)]++
+		}
+	}
+	s.have = n.dealOrphans(s)
+	if n.allLeave() {
+		return
+	}
+	target := s.have
+	if !n.awaiting() {
+		s.prefer, s.incoming, s.overflows = s.have, moving, func(h string) bool { return !n.leaves(h) }
+		s.receives = func(h string) bool { return !n.leaves(h) && (!n.config.NewInstancesOnly || n.newcomer(h)) }
+		target = s.level()
+	}
+	for _, h := range n.hosts {
+		n.shedStateless(h, s.have, target)
+	}
+}
+
+// shedStateless makes an instance stop what it has above its target, or all if it leaves.
+func (n *naive) shedStateless(host string, have, target naivePiles) {
+	for _, w := range n.weights(true) {
+		surplus, why := have[naivePile{host, w}]-target[naivePile{host, w}], assignor.ReasonBalance
+		if n.leaves(host) {
+			surplus, why = math.MaxInt64, assignor.ReasonLeaving
+		}
+		for ; surplus > 0; surplus-- {
+			t, ok := n.pick(host, func(t naiveTask) bool {
+				return n.at[t] == host && n.stateless(t) && n.weight(t) == w && n.runs(t) && !n.waits(t)
+			})
+			if !ok {
+				break
+			}
+			n.shed[t], n.why[t] = true, why
+		}
+	}
+}

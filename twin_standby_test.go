@@ -1,0 +1,333 @@
+package assignor_test
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/incremental-rebalance/assignor"
+)
+
+// placeStandbys is R6.
+func (n *naive) placeStandbys() {
+	for _, t := range n.tasks {
+		if n.runsNow(t) {
+			n.kept[t] = n.reportedStandbys(t)
+		}
+	}
+	for _, t := range n.tasks {
+		for n.runsNow(t) && len(n.kept[t]) > n.wanted(t) {
+			n.dropStandby(t)
+		}
+	}
+	if n.allLeave() || n.awaiting() || n.config.Standbys == 0 {
+		return
+	}
+	n.addStandbys()
+	n.improveTags()
+	n.levelStandbys()
+}
+
+// runsNow reports whether a task is one that has standbys and runs in this round.
+func (n *naive) runsNow(t naiveTask) bool { return !n.stateless(t) && !n.waits(t) }
+
+// free reports whether an instance may keep a standby of a task as far as the active task and its learner go.
+func (n *naive) free(t naiveTask, host string) bool {
+	return n.stays(host) && host != n.at[t] && host != n.learner[t]
+}
+
+// handedOver returns the instance that ran a task until this round.
+func (n *naive) handedOver(t naiveTask) (host string, ok bool) {
+	o := n.owner[t]
+	return n.host(o), o != "" && o != n.by[t]
+}
+
+// reportedStandbys returns the instances that have a copy of a task that may stay: those that report one which does not learn, and
+// the previous owner.
+func (n *naive) reportedStandbys(t naiveTask) []string {
+	var hosts []string
+	add := func(host string) {
+		if n.free(t, host) && !n.stopsOn(t, host) && !slices.Contains(hosts, host) {
+			hosts = append(hosts, host)
+		}
+	}
+	for _, c := range n.copies[t] {
+		if !c.learns {
+			add(n.host(c.member))
+		}
+	}
+	if host, ok := n.handedOver(t); ok {
+		add(host)
+	}
+	return hosts
+}
+
+// waitingStandbys returns the members that go on keeping a copy of a task that runs nowhere in this round: one on each instance
+// that does not learn it. What learned it stays too if no learner does.
+func (n *naive) waitingStandbys(t naiveTask) []string {
+	learner, learned := n.waitingLearner(t)
+	var members, hosts []string
+	for _, c := range n.copies[t] {
+		h := n.host(c.member)
+		if learned && (c.learns || h == n.host(learner.member)) || slices.Contains(hosts, h) {
+			continue
+		}
+		members, hosts = append(members, c.member), append(hosts, h)
+	}
+	return members
+}
+
+// waitingLearner returns the copy that goes on learning a task that runs nowhere in this round. There is none where a single owner
+// is told to stop for another reason than a learner.
+func (n *naive) waitingLearner(t naiveTask) (naiveCopy, bool) {
+	if n.placed(t) && n.why[t] != assignor.ReasonLearnerCaughtUp {
+		return naiveCopy{}, false
+	}
+	return n.best(t, func(c naiveCopy) bool { return c.learns && n.speaks(c.member) }, naiveLessLag)
+}
+
+// wanted returns how many standbys a task can have: fewer than configured where too few instances stay.
+func (n *naive) wanted(t naiveTask) int {
+	if n.allLeave() {
+		return min(n.config.Standbys, len(n.reportedStandbys(t)))
+	}
+	return min(n.config.Standbys, n.freeHosts(t))
+}
+
+func (n *naive) freeHosts(t naiveTask) int {
+	sum := 0
+	for _, h := range n.hosts {
+		if n.free(t, h) {
+			sum++
+		}
+	}
+	return sum
+}
+
+func (n *naive) missingStandbys() int {
+	sum := 0
+	for _, t := range n.tasks {
+		if n.runsNow(t) {
+			sum += n.config.Standbys - n.wanted(t)
+		}
+	}
+	return sum
+}
+
+// standbys counts the standbys that an instance keeps.
+func (n *naive) standbys(host string) int64 {
+	sum := int64(0)
+	for _, t := range n.tasks {
+		if slices.Contains(n.kept[t], host) || !n.stateless(t) && n.waits(t) &&
+			slices.ContainsFunc(n.waitingStandbys(t), func(m string) bool { return n.host(m) == host }) {
+			sum++
+		}
+	}
+	return sum
+}
+
+// allStandbys is how many standbys there are to be.
+func (n *naive) allStandbys() int64 {
+	sum := 0
+	for _, t := range n.tasks {
+		switch {
+		case n.runsNow(t):
+			sum += n.wanted(t)
+		case !n.stateless(t):
+			sum += len(n.waitingStandbys(t))
+		}
+	}
+	return int64(sum)
+}
+
+// fairStandbys is the range of R4 for standbys.
+func (n *naive) fairStandbys(host string) (lo, hi int64) {
+	if !n.stays(host) {
+		return 0, 0
+	}
+	return naiveFair(n.allStandbys(), n.capacity(host), n.staying(), int64(n.config.ImbalancePercent))
+}
+
+// dropStandby ends the copy that shares most tag values with the others, of those the one on the instance furthest above its share.
+func (n *naive) dropStandby(t naiveTask) {
+	above := func(h string) []int64 {
+		count := n.standbys(h)
+		lo, hi := n.fairStandbys(h)
+		return []int64{max(0, count-hi), count - lo, count*n.staying() - n.allStandbys()*n.capacity(h)}
+	}
+	goes, _ := naiveFirst(n.kept[t], func(string) bool { return true }, func(a, b string) int {
+		return cmp.Or(cmp.Compare(n.sharedTags(t, b, n.kept[t]), n.sharedTags(t, a, n.kept[t])), slices.Compare(above(b), above(a)), cmp.Compare(a, b))
+	})
+	n.kept[t] = slices.DeleteFunc(n.kept[t], func(h string) bool { return h == goes })
+}
+
+// sharedTags counts the tag values that a copy on an instance shares with the active task, its learner and standbys elsewhere.
+func (n *naive) sharedTags(t naiveTask, host string, standbys []string) int {
+	sum := 0
+	for _, other := range slices.Concat([]string{n.at[t], n.learner[t]}, standbys) {
+		if other == "" || other == host {
+			continue
+		}
+		for _, tag := range n.config.SpreadTags {
+			if n.tag(host, tag) == n.tag(other, tag) {
+				sum++
+			}
+		}
+	}
+	return sum
+}
+
+// tag returns a tag of the instance: that of the member with the smallest id.
+func (n *naive) tag(host, tag string) string { return n.members[n.crews[host][0]].Tags[tag] }
+
+// addStandbys gives tasks what they lack, in passes. While an owner that stays hands a task over, the owner is one of them to be.
+func (n *naive) addStandbys() {
+	for pass := range n.config.Standbys {
+		if pass >= len(n.hosts) {
+			return
+		}
+		for _, t := range n.tasks {
+			if !n.runsNow(t) || len(n.kept[t]) > pass {
+				continue
+			}
+			needs := n.wanted(t)
+			if n.learner[t] != "" && n.stays(n.at[t]) {
+				needs = min(needs, n.config.Standbys-1)
+			}
+			if host, ok := n.newHolder(t, n.kept[t]); ok && len(n.kept[t]) < needs {
+				n.kept[t] = append(n.kept[t], host)
+			}
+		}
+	}
+}
+
+// mayKeep reports whether an instance may keep one more standby of a task.
+func (n *naive) mayKeep(t naiveTask, host string) bool {
+	return n.free(t, host) && !n.stopsOn(t, host) && !slices.Contains(n.kept[t], host)
+}
+
+// stopsOn reports whether an instance has yet to stop a task that somebody else owns (R0).
+func (n *naive) stopsOn(t naiveTask, host string) bool {
+	return slices.ContainsFunc(n.conflicts[t], func(m string) bool { return n.host(m) == host })
+}
+
+// newHolder returns where a new standby beside others goes: where the tags differ most; of those to the previous owner, then to
+// state on a disk, the smallest lag first, then to the instance with the fewest standbys for its capacity.
+func (n *naive) newHolder(t naiveTask, others []string) (string, bool) {
+	disk := func(h string) (lag uint64, onDisk bool) {
+		c, ok := n.best(t, func(c naiveCopy) bool { return n.host(c.member) == h }, naiveLessLag)
+		if previous, handed := n.handedOver(t); handed && previous == h {
+			return 0, true
+		}
+		return c.lag, ok
+	}
+	return naiveFirst(n.hosts, func(h string) bool { return n.mayKeep(t, h) }, func(a, b string) int {
+		if d := cmp.Compare(n.sharedTags(t, a, others), n.sharedTags(t, b, others)); d != 0 {
+			return d
+		}
+		lagA, onA := disk(a)
+		lagB, onB := disk(b)
+		if onA && onB {
+			return cmp.Compare(lagA, lagB)
+		}
+		return cmp.Or(naiveTrueFirst(onA, onB), n.compareHolders(t, a, b))
+	})
+}
+
+// compareHolders orders instances by their standbys for their capacity, then by how many of those are of tasks that the same
+// instance runs, so that its failure does not double one neighbor's load.
+func (n *naive) compareHolders(t naiveTask, a, b string) int {
+	return cmp.Or(cmp.Compare(n.standbys(a)*n.capacity(b), n.standbys(b)*n.capacity(a)),
+		cmp.Compare(n.paired(t, a), n.paired(t, b)), cmp.Compare(a, b))
+}
+
+// paired counts the standbys on an instance of tasks that run where the task runs.
+func (n *naive) paired(t naiveTask, host string) int {
+	sum := 0
+	for _, u := range n.tasks {
+		if n.runsNow(u) && n.at[u] == n.at[t] && slices.Contains(n.kept[u], host) {
+			sum++
+		}
+	}
+	return sum
+}
+
+// improveTags moves standbys that share tag values where others would share fewer.
+func (n *naive) improveTags() {
+	for _, t := range n.tasks {
+		for k := range n.kept[t] {
+			host := n.kept[t][k]
+			others := slices.Delete(slices.Clone(n.kept[t]), k, k+1)
+			to, ok := n.newHolder(t, others)
+			if ok && n.sharedTags(t, to, others) < n.sharedTags(t, host, others) {
+				n.kept[t][k] = to
+				n.shifted[t] = true
+			}
+		}
+	}
+}
+
+// levelStandbys evens the counts as R4 does, as far as tags and the other copies let it.
+func (n *naive) levelStandbys() {
+	target := n.standbyTargets()
+	var givers []string
+	holds := map[string][]naiveTask{}
+	for _, h := range n.hosts {
+		if n.standbys(h) <= target[h] {
+			continue
+		}
+		givers = append(givers, h)
+		for _, t := range n.tasks {
+			if slices.Contains(n.kept[t], h) {
+				holds[h] = append(holds[h], t)
+			}
+		}
+	}
+	for _, h := range givers {
+		paired := map[naiveTask]int{}
+		for _, t := range holds[h] {
+			paired[t] = n.paired(t, h)
+		}
+		slices.SortStableFunc(holds[h], func(a, b naiveTask) int {
+			return cmp.Or(cmp.Compare(n.standbyLag(b, h), n.standbyLag(a, h)), cmp.Compare(paired[b], paired[a]))
+		})
+		for _, t := range holds[h] {
+			if n.standbys(h) > target[h] {
+				n.moveStandby(t, h, target)
+			}
+		}
+	}
+}
+
+func (n *naive) standbyTargets() map[string]int64 {
+	var parts []naivePart
+	for _, h := range n.hosts {
+		if !n.stays(h) {
+			continue
+		}
+		p := naivePart{name: h, capacity: n.capacity(h), have: n.standbys(h), prefer: n.standbys(h)}
+		p.lo, p.hi = n.fairStandbys(h)
+		p.floor, p.raises = p.lo, []int64{p.hi, p.have}
+		parts = append(parts, p)
+	}
+	return naiveTargets(parts, 0)
+}
+
+// standbyLag returns how far the standby on an instance is behind. All that have caught up are equal, new ones are last.
+func (n *naive) standbyLag(t naiveTask, host string) uint64 {
+	if n.owner[t] != "" && n.host(n.owner[t]) == host {
+		return 0
+	}
+	return n.lagAt(t, func(c naiveCopy) bool { return n.host(c.member) == host })
+}
+
+// moveStandby moves a standby to an instance below its target, if one takes it without making the tags differ less.
+func (n *naive) moveStandby(t naiveTask, from string, target map[string]int64) {
+	others := slices.DeleteFunc(slices.Clone(n.kept[t]), func(h string) bool { return h == from })
+	to, ok := naiveFirst(n.hosts, func(h string) bool {
+		return n.standbys(h) < target[h] && n.mayKeep(t, h) && n.sharedTags(t, h, others) <= n.sharedTags(t, from, others)
+	}, func(a, b string) int { return n.compareHolders(t, a, b) })
+	if ok {
+		n.kept[t][slices.Index(n.kept[t], from)] = to
+		n.shifted[t] = true
+	}
+}

@@ -1,0 +1,386 @@
+package assignor_test
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/incremental-rebalance/assignor"
+)
+
+// naiveAssign is the naive twin of Assign: the rules of section 3 of the design, written down as slowly and as plainly as they
+// read. It works on names, looks everything up in maps and counts by scanning all tasks whenever it wants to know a number, so
+// there are no dense numbers that could be mixed up and no counters that could be forgotten. It shares nothing with Assign but
+// the public types. The two must agree on every input.
+func naiveAssign(members []assignor.Member, prev *assignor.Assignment, config assignor.Config) (*assignor.Assignment, error) {
+	if err := naiveFault(members, config); err != nil {
+		return nil, err
+	}
+	n := newNaive(members, prev, config)
+	n.readClaims()
+	n.readCopies()
+	n.placeActives()
+	n.placeOrphans()
+	n.levelLearners()
+	n.startLearners()
+	n.moveStateless()
+	n.chooseMembers()
+	n.placeStandbys()
+	return n.answer(), nil
+}
+
+type naiveTask = assignor.TaskID
+
+// naive is one round: what is reported, and what is decided so far.
+type naive struct {
+	config  assignor.Config
+	memory  *assignor.Assignment // nil: none that counts (R0)
+	newest  int32                // the highest generation that a member reports
+	ids     []string             // of all members, sorted
+	members map[string]assignor.Member
+	hosts   []string // the names of all instances, sorted
+	crews   map[string][]string
+	subs    []assignor.Subtopology // sorted
+	tasks   []naiveTask            // of the topology, sorted
+
+	claims    map[naiveTask]map[string]bool // who runs a task (true), or ran it until now
+	owner     map[naiveTask]string
+	conflicts map[naiveTask][]string // members that must stop a task because somebody else owns it
+	fenced    map[naiveTask]bool
+	restoring map[naiveTask]bool
+	copies    map[naiveTask][]naiveCopy // by member
+	awaited   map[naiveTask]string      // the instance that a task waits for
+	orphan    map[naiveTask]bool
+
+	at      map[naiveTask]string // the instance that runs a task, at once or when its owner has stopped it
+	by      map[naiveTask]string // the member of it, as far as that is decided
+	why     map[naiveTask]assignor.Reason
+	learner map[naiveTask]string    // the instance that learns a task
+	from    map[naiveTask]naiveCopy // the copy that the learner has already
+	pooled  map[naiveTask]bool      // given up, and not yet dealt out
+	shed    map[naiveTask]bool      // stateless, to be stopped
+	target  naivePiles              // of stateful tasks
+	kept    map[naiveTask][]string  // the instances that keep a standby
+	shifted map[naiveTask]bool      // a standby was moved
+	moves   []assignor.Move
+}
+
+// naiveCopy is state of a task with a member that does not run it.
+type naiveCopy struct {
+	member  string
+	lag     uint64 // math.MaxUint64 where nobody knows it
+	learns  bool
+	expired bool // learns for longer than LearnerTimeout
+}
+
+func newNaive(members []assignor.Member, prev *assignor.Assignment, config assignor.Config) *naive {
+	n := &naive{
+		config: config, members: map[string]assignor.Member{}, crews: map[string][]string{},
+		claims: map[naiveTask]map[string]bool{}, owner: map[naiveTask]string{}, conflicts: map[naiveTask][]string{},
+		fenced: map[naiveTask]bool{}, restoring: map[naiveTask]bool{}, copies: map[naiveTask][]naiveCopy{},
+		awaited: map[naiveTask]string{}, orphan: map[naiveTask]bool{}, at: map[naiveTask]string{}, by: map[naiveTask]string{},
+		why: map[naiveTask]assignor.Reason{}, learner: map[naiveTask]string{}, from: map[naiveTask]naiveCopy{},
+		pooled: map[naiveTask]bool{}, shed: map[naiveTask]bool{}, target: naivePiles{}, kept: map[naiveTask][]string{},
+		shifted: map[naiveTask]bool{},
+	}
+	for _, m := range members {
+		m.Instance = cmp.Or(m.Instance, m.ID)
+		m.Capacity = max(1, m.Capacity)
+		m.Generation = naiveGeneration(m.Generation)
+		m.LeavingFor = max(0, m.LeavingFor)
+		n.members[m.ID] = m
+		n.ids = append(n.ids, m.ID)
+		n.newest = max(n.newest, m.Generation)
+		if n.crews[m.Instance] == nil {
+			n.hosts = append(n.hosts, m.Instance)
+		}
+		n.crews[m.Instance] = append(n.crews[m.Instance], m.ID)
+		slices.Sort(n.crews[m.Instance])
+	}
+	slices.Sort(n.ids)
+	slices.Sort(n.hosts)
+	if prev != nil && naiveGeneration(prev.Generation) >= n.newest {
+		n.memory = prev
+	}
+	n.subs = slices.Clone(config.Topology)
+	slices.SortFunc(n.subs, func(a, b assignor.Subtopology) int { return cmp.Compare(a.ID, b.ID) })
+	for _, sub := range n.subs {
+		for p := range sub.Partitions {
+			n.tasks = append(n.tasks, naiveTask{Subtopology: sub.ID, Partition: p})
+		}
+	}
+	return n
+}
+
+func naiveGeneration(g int32) int32 {
+	if g < 0 || g == math.MaxInt32 {
+		return 0
+	}
+	return g
+}
+
+// naiveFault returns why there can be no answer.
+func naiveFault(members []assignor.Member, config assignor.Config) error {
+	var faults []error
+	if len(members) == 0 {
+		faults = append(faults, assignor.ErrNoMembers)
+	}
+	ids := map[string]bool{"": true}
+	for _, m := range members {
+		if ids[m.ID] {
+			faults = append(faults, assignor.ErrMember)
+		}
+		ids[m.ID] = true
+	}
+	ok := len(config.Topology) > 0 && config.Standbys >= 0 && config.MaxLearners >= 0 && config.AcceptableLag >= 0 &&
+		config.LearnerTimeout >= 0 && config.ScaleDownTimeout >= 0 && config.RejoinDelay >= 0 && config.ImbalancePercent >= 0 &&
+		config.ImbalancePercent <= 100 && config.SincePrevious >= 0 && !slices.Contains(config.SpreadTags, "")
+	subs, tasks := map[int32]bool{}, int64(0)
+	for _, sub := range config.Topology {
+		ok = ok && sub.ID >= 0 && sub.Partitions >= 0 && sub.Weight >= 0 && !subs[sub.ID] &&
+			(sub.RestoreCost == nil || len(sub.RestoreCost) == int(sub.Partitions)) &&
+			!slices.ContainsFunc(sub.RestoreCost, func(cost int64) bool { return cost < 0 })
+		subs[sub.ID] = true
+		tasks += int64(max(0, sub.Partitions))
+	}
+	if !ok || tasks > assignor.MaxTasks {
+		faults = append(faults, assignor.ErrConfig)
+	}
+	return errors.Join(faults...)
+}
+
+// sub returns the subtopology of a task.
+func (n *naive) sub(t naiveTask) (assignor.Subtopology, bool) {
+	for _, sub := range n.subs {
+		if sub.ID == t.Subtopology && t.Partition >= 0 && t.Partition < sub.Partitions {
+			return sub, true
+		}
+	}
+	return assignor.Subtopology{}, false
+}
+
+func (n *naive) stateless(t naiveTask) bool {
+	sub, _ := n.sub(t)
+	return sub.Stateless
+}
+
+// hasState reports whether the topology has the task and it has state.
+func (n *naive) hasState(t naiveTask) bool {
+	sub, ok := n.sub(t)
+	return ok && !sub.Stateless
+}
+
+func (n *naive) cost(t naiveTask) int64 {
+	sub, _ := n.sub(t)
+	if sub.RestoreCost == nil {
+		return 0
+	}
+	return sub.RestoreCost[t.Partition]
+}
+
+func (n *naive) host(member string) string { return n.members[member].Instance }
+
+func (n *naive) capacity(host string) int64 {
+	sum := int64(0)
+	for _, m := range n.crews[host] {
+		sum += int64(n.members[m].Capacity)
+	}
+	return sum
+}
+
+// leaves reports whether all members of the instance leave.
+func (n *naive) leaves(host string) bool {
+	return !slices.ContainsFunc(n.crews[host], func(m string) bool { return !n.members[m].Leaving })
+}
+
+func (n *naive) allLeave() bool {
+	return !slices.ContainsFunc(n.hosts, func(h string) bool { return !n.leaves(h) })
+}
+
+// stays reports whether the instance does not leave, or all leave.
+func (n *naive) stays(host string) bool { return !n.leaves(host) || n.allLeave() }
+
+// staying is the capacity of all instances that stay.
+func (n *naive) staying() int64 {
+	sum := int64(0)
+	for _, h := range n.hosts {
+		if n.stays(h) {
+			sum += n.capacity(h)
+		}
+	}
+	return sum
+}
+
+func (n *naive) overdue(host string) bool {
+	return n.leaves(host) && !n.allLeave() && n.config.ScaleDownTimeout > 0 && n.leavingFor(host) >= n.config.ScaleDownTimeout
+}
+
+func (n *naive) speaks(member string) bool {
+	v := n.members[member].Version
+	return v == 0 || v >= assignor.LearnerVersion
+}
+
+// canLearn reports whether the instance may get learners: one of its members that do not leave knows them.
+func (n *naive) canLearn(host string) bool {
+	return slices.ContainsFunc(n.crews[host], func(m string) bool { return n.speaks(m) && !n.members[m].Leaving })
+}
+
+func (n *naive) somebodyCanLearn() bool { return slices.ContainsFunc(n.hosts, n.canLearn) }
+
+func (n *naive) newcomer(host string) bool { return n.memory != nil && !n.remembers(host) }
+
+// unsure reports whether the member may have missed the last answer or be acting on it (R0).
+func (n *naive) unsure(member string) bool {
+	gen := n.members[member].Generation
+	if n.memory == nil {
+		return gen < n.newest
+	}
+	return gen != 0 && gen < naiveGeneration(n.memory.Generation) &&
+		slices.ContainsFunc(n.memory.Members, func(ma assignor.MemberAssignment) bool { return ma.Member == member })
+}
+
+// readClaims finds the owner of every task, and who must stop it (R0).
+func (n *naive) readClaims() {
+	claim := func(t naiveTask, member string, runs bool) {
+		if n.claims[t] == nil {
+			n.claims[t] = map[string]bool{}
+		}
+		n.claims[t][member] = n.claims[t][member] || runs
+	}
+	for _, id := range n.ids {
+		for _, t := range n.members[id].Active {
+			claim(t, id, true)
+		}
+		for _, t := range n.members[id].Revoked {
+			claim(t, id, n.unsure(id))
+		}
+	}
+	if n.memory != nil {
+		for _, ma := range n.memory.Members {
+			if _, present := n.members[ma.Member]; !present || !n.unsure(ma.Member) {
+				continue
+			}
+			for _, t := range ma.Active {
+				claim(t, ma.Member, true)
+			}
+		}
+	}
+	for t := range n.claims {
+		n.settleClaims(t)
+	}
+}
+
+func (n *naive) settleClaims(t naiveTask) {
+	top := int32(0)
+	for m := range n.claims[t] {
+		top = max(top, n.members[m].Generation)
+	}
+	var atTop, runAtTop, run []string
+	for _, m := range n.ids {
+		runs, claims := n.claims[t][m]
+		if claims && n.members[m].Generation == top {
+			atTop = append(atTop, m)
+			if runs {
+				runAtTop = append(runAtTop, m)
+			}
+		}
+		if runs {
+			run = append(run, m)
+		}
+	}
+	n.owner[t] = atTop[0]
+	if len(runAtTop) > 0 {
+		n.owner[t] = runAtTop[0]
+	}
+	certain := slices.Contains(n.members[n.owner[t]].Active, t) // not only by what the memory gave it, or by a doubtful Revoked
+	n.fenced[t] = len(run) > 0 && len(runAtTop) != 1 || len(run) > 1 && !certain
+	for _, m := range n.ids { // an owner that has stopped is told so, or it would drop its state
+		if m == n.owner[t] && n.fenced[t] || m != n.owner[t] && n.claims[t][m] {
+			n.conflicts[t] = append(n.conflicts[t], m)
+			n.move(assignor.MoveRevoke, assignor.ReasonConflict, t, m, "")
+		}
+	}
+}
+
+func (n *naive) move(kind assignor.MoveKind, why assignor.Reason, t naiveTask, from, to string) {
+	n.moves = append(n.moves, assignor.Move{Task: t, From: from, To: to, Kind: kind, Reason: why})
+}
+
+// readCopies collects who has state of a task and does not run it, one copy a member.
+func (n *naive) readCopies() {
+	for _, id := range n.ids {
+		for _, t := range n.tasks {
+			c, reported := n.reportedCopy(t, n.members[id])
+			switch {
+			case !reported:
+			case !n.claims[t][id]:
+				n.copies[t] = append(n.copies[t], c)
+			case n.owner[t] == id && !n.caughtUp(c):
+				n.restoring[t] = true
+			}
+		}
+		for _, l := range n.members[id].Learners {
+			if !n.hasState(l.Task) {
+				n.move(assignor.MoveStopLearn, assignor.ReasonEnded, l.Task, id, "")
+			}
+		}
+		for _, s := range n.members[id].Standbys {
+			if _, stateless := n.sub(s.Task); !n.hasState(s.Task) && !stateless {
+				n.move(assignor.MoveStopStandby, assignor.ReasonEnded, s.Task, id, "")
+			}
+		}
+	}
+}
+
+// reportedCopy returns what a member says of its state of a task. Where it says it twice, the smallest lag counts, and a learner
+// is one.
+func (n *naive) reportedCopy(t naiveTask, m assignor.Member) (c naiveCopy, reported bool) {
+	if !n.hasState(t) {
+		return c, false
+	}
+	c = naiveCopy{member: m.ID, lag: math.MaxUint64}
+	for _, l := range m.Learners {
+		if l.Task != t {
+			continue
+		}
+		if !c.learns {
+			c.expired = n.config.LearnerTimeout > 0 && l.For > n.config.LearnerTimeout
+		}
+		c.learns, reported = true, true
+		c.lag = min(c.lag, naiveLag(l.Lag))
+	}
+	for _, s := range m.Standbys {
+		if s.Task == t {
+			reported = true
+			c.lag = min(c.lag, naiveLag(s.Lag))
+		}
+	}
+	return c, reported
+}
+
+func naiveLag(lag int64) uint64 {
+	if lag < 0 {
+		return math.MaxUint64
+	}
+	return uint64(lag)
+}
+
+func (n *naive) caughtUp(c naiveCopy) bool { return c.lag <= uint64(n.config.AcceptableLag) }
+
+// best returns the first copy of a task in the order of compare among those that admit accepts. Equal ones are in id order.
+func (n *naive) best(t naiveTask, admit func(c naiveCopy) bool, compare func(a, b naiveCopy) int) (naiveCopy, bool) {
+	var admitted []naiveCopy
+	for _, c := range n.copies[t] {
+		if admit(c) {
+			admitted = append(admitted, c)
+		}
+	}
+	slices.SortStableFunc(admitted, compare)
+	if len(admitted) == 0 {
+		return naiveCopy{}, false
+	}
+	return admitted[0], true
+}
+
+func naiveLessLag(a, b naiveCopy) int { return cmp.Compare(a.lag, b.lag) }

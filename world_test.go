@@ -1,0 +1,409 @@
+package assignor_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/incremental-rebalance/assignor"
+)
+
+// world is a simulated group. It knows what every member truly runs, which the leader only knows from reports, some of which
+// are old. Members obey through Member.Next. Every round is checked (see checks_test.go); a failure is a panic with a fault,
+// which runs of a world turn into an error with the seed and the rows.
+type world struct {
+	rng     *rand.Rand
+	seed    uint64
+	config  assignor.Config
+	mode    assignor.HandoverMode
+	rejoin  assignor.RejoinMode
+	workers []*worker
+	memory  *assignor.Assignment       // the last answer that was delivered
+	older   []*assignor.Assignment     // what leaders remembered before
+	disks   map[string]diskState       // what vanished instances left, for when they come back
+	last    map[assignor.TaskID]place  // where each task was to run last
+	ran     map[assignor.TaskID]string // the instance that truly ran it last
+	lost    map[assignor.TaskID]bool   // tasks that L3 says nothing of until they run again
+	idle    map[assignor.TaskID]int    // for how many rounds a task has been running nowhere
+	hot     map[copyAt]bool            // which copies had caught up in the last round
+	revoked map[assignor.TaskID]bool   // tasks that the last answer told somebody to stop
+	named   int
+	rebuilt bool // the memory of this round is made of reports
+	quiet   bool // the events are over: everybody applies every answer
+	dirty   int  // the last round in which some member missed an answer or was slow to apply it
+	rounds  int
+	history []string
+	events  []string
+	log     []logged
+}
+
+// worker is one member: what it reports, and what it truly runs.
+type worker struct {
+	report assignor.Member          // what it reports in the next round
+	fresh  *assignor.Member         // what it should report, where its report is older than the answer it acts on
+	runs   map[assignor.TaskID]bool // what it truly runs
+	answer assignor.MemberAssignment
+	stuck  map[assignor.TaskID]bool // copies that do not catch up
+}
+
+// place is where a task runs.
+type place struct{ instance, member string }
+
+// copyAt is a copy of a task on an instance.
+type copyAt struct {
+	task     assignor.TaskID
+	instance string
+}
+
+// diskState is the lag of every task whose state an instance has.
+type diskState map[assignor.TaskID]int64
+
+// logged is one round, kept for the rows of a failure.
+type logged struct {
+	events []string
+	in     []assignor.Member
+	memory string
+	out    *assignor.Assignment
+}
+
+// fault is what a check of the world found.
+type fault struct{ text string }
+
+func (w *world) failf(format string, args ...any) {
+	panic(fault{fmt.Sprintf(format, args...)})
+}
+
+func (w *world) event(format string, args ...any) {
+	w.events = append(w.events, fmt.Sprintf(format, args...))
+}
+
+func (w *world) chance(percent int) bool { return w.rng.IntN(100) < percent }
+
+func pick[T any](w *world, from ...T) T { return from[w.rng.IntN(len(from))] }
+
+// rows prints the last rounds.
+func (w *world) rows() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "config: %+v\nhandover: %v, rejoin: %v\n", w.config, w.mode, w.rejoin)
+	first := max(0, len(w.log)-8)
+	for n, l := range w.log[first:] {
+		fmt.Fprintf(&b, "--- round %d: %s\nmemory: %s\n", first+n, strings.Join(l.events, ", "), l.memory)
+		for i := range l.in {
+			fmt.Fprintf(&b, "  %s\n", reportRow(&l.in[i]))
+		}
+		if l.out == nil {
+			continue
+		}
+		fmt.Fprintf(&b, "answer %d: missing standbys: %d\n", l.out.Generation, l.out.MissingStandbys)
+		for _, line := range strings.Split(l.out.String(), "\n") {
+			fmt.Fprintf(&b, "  %s\n", line)
+		}
+		for _, m := range l.out.Moves {
+			fmt.Fprintf(&b, "    %v\n", m)
+		}
+	}
+	return b.String()
+}
+
+func reportRow(m *assignor.Member) string {
+	row := fmt.Sprintf("%v gen=%d instance=%s capacity=%d version=%d tags=%v", m, m.Generation, m.Instance, m.Capacity, m.Version, m.Tags)
+	if m.Leaving {
+		row += fmt.Sprintf(" leaving for %v", m.LeavingFor)
+	}
+	return row
+}
+
+func (w *world) worker(id string) *worker {
+	for _, k := range w.workers {
+		if k.report.ID == id {
+			return k
+		}
+	}
+	return nil
+}
+
+// on returns the workers of an instance.
+func (w *world) on(instance string) []*worker {
+	var found []*worker
+	for _, k := range w.workers {
+		if k.instance() == instance {
+			found = append(found, k)
+		}
+	}
+	return found
+}
+
+func (k *worker) instance() string { return instanceOf(&k.report) }
+
+func instanceOf(m *assignor.Member) string {
+	if m.Instance == "" {
+		return m.ID
+	}
+	return m.Instance
+}
+
+// instances returns the names of the instances in the group, sorted.
+func (w *world) instances() []string {
+	var names []string
+	for _, k := range w.workers {
+		names = append(names, k.instance())
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// join adds a member. A name of an instance that was there before brings its disk back.
+func (w *world) join(instance string) *worker {
+	w.named++
+	id := fmt.Sprintf("m%d", w.named)
+	if instance == "" {
+		instance = fmt.Sprintf("i%d", w.named)
+	}
+	k := &worker{report: assignor.Member{ID: id, Instance: instance}, runs: map[assignor.TaskID]bool{}, stuck: map[assignor.TaskID]bool{}}
+	if w.chance(10) {
+		k.report.Instance = id // an instance named like its member
+	}
+	k.report.Standbys = w.takeDisk(k.instance())
+	w.workers = append(w.workers, k)
+	w.event("%s joins on %s", id, k.instance())
+	return k
+}
+
+// takeDisk returns the state that a vanished member left on an instance. In the meantime it may have come to lag.
+func (w *world) takeDisk(instance string) []assignor.Replica {
+	var copies []assignor.Replica
+	for task, lag := range w.disks[instance] {
+		copies = append(copies, assignor.Replica{Task: task, Lag: lag})
+	}
+	delete(w.disks, instance)
+	slices.SortFunc(copies, func(a, b assignor.Replica) int { return a.Task.Compare(b.Task) })
+	for i := range copies {
+		if w.chance(20) {
+			copies[i].Lag = pick(w, assignor.UnknownLag, w.config.AcceptableLag+1+w.rng.Int64N(1000))
+		}
+	}
+	return copies
+}
+
+// vanish removes a member without a word. Its state stays on the disk of its instance.
+func (w *world) vanish(k *worker) {
+	w.workers = slices.DeleteFunc(w.workers, func(other *worker) bool { return other == k })
+	for task, at := range w.last {
+		if at.member == k.report.ID || w.revoked[task] { // what has stopped may need the copy that vanishes
+			w.lost[task] = true
+		}
+	}
+	disk := w.disks[k.instance()]
+	if disk == nil {
+		disk = diskState{}
+		w.disks[k.instance()] = disk
+	}
+	for task := range k.runs {
+		disk[task] = 0
+	}
+	report := &k.report
+	if k.fresh != nil {
+		report = k.fresh
+	}
+	for _, task := range report.Revoked {
+		disk[task] = 0
+	}
+	for _, copies := range [][]assignor.Replica{report.Learners, report.Standbys} {
+		for _, c := range copies {
+			disk[c.Task] = c.Lag
+		}
+	}
+}
+
+// reports returns what every member reports as a round begins.
+func (w *world) reports() []assignor.Member {
+	members := make([]assignor.Member, len(w.workers))
+	for i, k := range w.workers {
+		members[i] = cloneMember(&k.report)
+		if k.fresh == nil {
+			for _, task := range k.report.Revoked {
+				delete(k.runs, task)
+			}
+		}
+	}
+	return members
+}
+
+// round lets the leader decide and checks the answer. Who applies it is for deliver.
+func (w *world) round(memory *assignor.Assignment) *assignor.Assignment {
+	w.rounds++
+	members := w.reports()
+	remembered := "none"
+	if memory != nil {
+		remembered = fmt.Sprintf("generation %d", memory.Generation)
+	}
+	w.log = append(w.log, logged{events: w.events, in: members, memory: remembered})
+	w.events = nil
+	a := w.decide(members, memory)
+	w.log[len(w.log)-1].out = a
+	w.checkAnswer(members, memory, a)
+	return a
+}
+
+// decide calls Assign, and once more with everything in another order.
+func (w *world) decide(members []assignor.Member, memory *assignor.Assignment) *assignor.Assignment {
+	before := printInput(members, memory, w.config)
+	a, err := assignor.Assign(members, memory, w.config)
+	if err != nil {
+		w.failf("Assign: %v", err)
+	}
+	if printInput(members, memory, w.config) != before {
+		w.failf("Assign changes its arguments")
+	}
+	shuffled, config := shuffleInput(w.rng, members, w.config)
+	again, err := assignor.Assign(shuffled, memory, config)
+	if err != nil {
+		w.failf("Assign, shuffled: %v", err)
+	}
+	if first, second := printAssignment(a), printAssignment(again); first != second {
+		w.failf("the answer depends on the order of the input:\n%v\n%v\n%v\n%v", a, a.Moves, again, again.Moves)
+	}
+	scribble(again)
+	if printInput(members, memory, w.config) != before {
+		w.failf("the answer shares memory with the arguments")
+	}
+	return a
+}
+
+// deliver lets everybody apply the answer, but for those that miss it and those whose next report does not show it yet.
+func (w *world) deliver(a *assignor.Assignment, fate func(k *worker) string) {
+	var missed []assignor.MemberAssignment
+	before := w.reports()
+	for _, k := range w.workers {
+		ma, _ := a.For(k.report.ID)
+		how := fate(k)
+		if how != "applies" {
+			w.event("%s %s answer %d", k.report.ID, how, a.Generation)
+			w.dirty = w.rounds
+		}
+		if k.fresh != nil { // its next report shows what it has been acting on in this round
+			k.report, k.fresh = *k.fresh, nil
+		}
+		if how == "misses" {
+			missed = append(missed, ma)
+			continue
+		}
+		next := k.report.Next(ma, w.mode)
+		k.answer = ma
+		k.runs = map[assignor.TaskID]bool{}
+		for _, task := range ma.Active {
+			k.runs[task] = true
+			w.ran[task] = k.instance()
+			if !holds(next.Standbys, task) { // else it has yet to be restored
+				delete(w.lost, task)
+			}
+		}
+		if how == "is slow to apply" {
+			k.fresh = &next
+		} else {
+			k.report, k.fresh = next, nil
+		}
+	}
+	for _, ma := range missed {
+		w.leaveOnDisk(ma, before)
+	}
+	w.remember(a)
+	w.keep(a, missed)
+	for i := range a.Members {
+		ma := &a.Members[i]
+		for _, task := range ma.Active {
+			w.last[task] = place{ma.Instance, ma.Member}
+			if w.worker(ma.Member).report.Generation == 0 { // it missed its first answer, which looks like a restart
+				w.lost[task] = true
+			}
+		}
+	}
+}
+
+// leaveOnDisk is for a member that missed its answer: copies that its siblings gave up for it are still on their disk.
+func (w *world) leaveOnDisk(ma assignor.MemberAssignment, before []assignor.Member) {
+	for i := range before {
+		k := w.worker(before[i].ID)
+		if before[i].ID == ma.Member || k.instance() != ma.Instance {
+			continue
+		}
+		for _, c := range slices.Concat(before[i].Learners, before[i].Standbys) {
+			taken := slices.Contains(ma.Active, c.Task) || slices.Contains(ma.Learners, c.Task) || slices.Contains(ma.Standbys, c.Task)
+			if taken && !holds(k.report.Learners, c.Task) && !holds(k.report.Standbys, c.Task) && !k.runs[c.Task] {
+				k.report.Standbys = append(k.report.Standbys, c)
+			}
+		}
+	}
+}
+
+// keep gives the memory to its keepers, three members that stay, which echo it from then on.
+func (w *world) keep(a *assignor.Assignment, missed []assignor.MemberAssignment) {
+	keepers := w.instances()
+	for _, k := range w.workers {
+		if slices.ContainsFunc(missed, func(ma assignor.MemberAssignment) bool { return ma.Member == k.report.ID }) {
+			continue
+		}
+		k.report.Memory = nil
+		if !k.report.Leaving && slices.Index(keepers, k.instance()) < 3 {
+			k.report.Memory = a
+			if k.fresh != nil {
+				k.report.Memory, k.fresh.Memory = nil, a
+			}
+		}
+	}
+}
+
+func (w *world) remember(a *assignor.Assignment) {
+	if w.memory != nil {
+		w.older = append(w.older, w.memory)
+	}
+	w.memory = a
+}
+
+// pass lets time go by: whoever leaves does so for longer, and copies come closer to their active task.
+func (w *world) pass(d time.Duration, percentCaughtUp int) {
+	w.config.SincePrevious = d
+	running := w.running() // what runs nowhere does not get ahead of its copies
+	for _, k := range w.workers {
+		for _, m := range []*assignor.Member{&k.report, k.fresh} {
+			if m == nil {
+				continue
+			}
+			if m.Leaving {
+				m.LeavingFor += d
+			}
+			for i := range m.Learners {
+				w.replay(k, &m.Learners[i], d, percentCaughtUp, running[m.Learners[i].Task] || w.chance(20))
+			}
+			for i := range m.Standbys {
+				w.replay(k, &m.Standbys[i], d, percentCaughtUp, running[m.Standbys[i].Task] && !k.runs[m.Standbys[i].Task])
+			}
+		}
+	}
+}
+
+func (w *world) running() map[assignor.TaskID]bool {
+	running := map[assignor.TaskID]bool{}
+	for _, k := range w.workers {
+		for task := range k.runs {
+			running[task] = true
+		}
+	}
+	return running
+}
+
+func (w *world) replay(k *worker, c *assignor.Replica, d time.Duration, percentCaughtUp int, running bool) {
+	c.For += d
+	switch {
+	case k.stuck[c.Task] && percentCaughtUp < 100:
+	case w.chance(percentCaughtUp):
+		c.Lag = w.rng.Int64N(w.config.AcceptableLag + 1)
+	case caughtUp(w.config, c.Lag) && (!running || w.chance(90)):
+	case w.chance(50):
+		c.Lag = w.config.AcceptableLag + 1 + w.rng.Int64N(10_000)
+	}
+}
+
+func caughtUp(config assignor.Config, lag int64) bool { return lag >= 0 && lag <= config.AcceptableLag }
