@@ -119,16 +119,16 @@ func (s *standbys) stopsOn(t, i int32) bool {
 // runsNow reports whether the task is one that has standbys and runs in this round.
 func (s *standbys) runsNow(t int32) bool { return !s.stateless(t) && !s.waits(t) }
 
-// states calls f for every copy of the task on an instance that may keep a standby of it: those that members report, and what
-// the previous owner has after a hand-over in this round.
+// states calls f for every copy of the task on an instance that may keep a standby of it: what the previous owner has after a
+// hand-over in this round, and those that members report.
 func (s *standbys) states(t int32, f func(i int32, lag uint64, learns bool)) {
+	if o := s.owner[t]; o != none && o != s.destMember[t] && s.mayKeep(t, s.members[o].instance) {
+		f(s.members[o].instance, 0, false)
+	}
 	for c := s.copyStart[t]; c < s.copyEnd[t]; c++ {
 		if i := s.holderInstance(c); s.mayKeep(t, i) {
 			f(i, s.copies[c].lag, s.copies[c].learns)
 		}
-	}
-	if o := s.owner[t]; o != none && o != s.destMember[t] && s.mayKeep(t, s.members[o].instance) {
-		f(s.members[o].instance, 0, false)
 	}
 }
 
