@@ -105,13 +105,19 @@ func (r *round) levelLearners() {
 	r.dropLearners()
 }
 
-// countMembers counts the tasks that every member has and keeps.
+// countMembers counts the tasks that every member has and keeps. Those of which R8 decides who gets them do not count.
 func (r *round) countMembers() {
 	r.memberTasks = make([]int32, len(r.members))
 	for t := range r.topology.size() {
 		if r.status[t] == placed && r.learnAt[t] == none {
-			r.memberTasks[r.memberOf(t)]++
+			r.countMember(t, 1)
 		}
+	}
+}
+
+func (r *round) countMember(t, n int32) {
+	if m := r.destMember[t]; m != none {
+		r.memberTasks[m] += n
 	}
 }
 
@@ -137,7 +143,7 @@ func (r *round) dropLearners() {
 		plan[from]++
 		plan[to]--
 		r.learnAt[t], r.learnCopy[t] = none, none
-		r.memberTasks[r.memberOf(t)]++
+		r.countMember(t, 1)
 		r.spread.move(r.topology.subOf[t], to, from)
 	}
 }
@@ -274,14 +280,14 @@ func (h *handout) candidates(i int32) []int64 {
 // shedFrom gives learners to as many tasks of instance i as it gives up: those of which a receiver with room holds a copy get
 // theirs there, the others are pooled.
 func (h *handout) shedFrom(i int32, surplus []int64) {
-	if !slices.ContainsFunc(surplus, func(n int64) bool { return n > 0 }) || len(h.tasks[i]) == 0 {
+	if !slices.ContainsFunc(surplus, isPositive) || len(h.tasks[i]) == 0 {
 		return
 	}
 	h.promoteCopies(i, surplus)
-	p := h.newPicker(i, h.tasks[i], func(t int32) bool { return h.learnAt[t] == none })
+	p := h.newPicker(i, slices.DeleteFunc(h.tasks[i], func(t int32) bool { return h.learnAt[t] != none }))
 	for class := range surplus {
 		for ; surplus[class] > 0 && h.slots > 0; surplus[class]-- {
-			t := p.next(int32(class))
+			t := p.next(int32(class), anyTask)
 			if t == none {
 				break
 			}
@@ -291,8 +297,8 @@ func (h *handout) shedFrom(i int32, surplus []int64) {
 	}
 }
 
-// promoteCopies makes learners of copies that receivers with room hold, the smallest lag first. One that has caught up needs
-// no slot.
+// promoteCopies makes learners of copies that receivers with room hold, the smallest lag first. Those with the same lag come in
+// the order in which a picker takes their tasks.
 func (h *handout) promoteCopies(i int32, surplus []int64) {
 	var held []int32
 	for _, t := range h.tasks[i] {
@@ -302,23 +308,49 @@ func (h *handout) promoteCopies(i int32, surplus []int64) {
 			}
 		}
 	}
-	taskOf := func(c int32) int32 { return h.copies[c].task }
-	slices.SortFunc(held, func(a, b int32) int {
-		ta, tb := taskOf(a), taskOf(b)
-		return cmp.Or(cmp.Compare(h.copies[a].lag, h.copies[b].lag), cmp.Compare(h.cost(ta), h.cost(tb)), cmp.Compare(ta, tb), cmp.Compare(a, b))
+	slices.SortFunc(held, func(a, b int32) int { // copies are numbered by task, then member
+		return cmp.Or(cmp.Compare(h.copies[a].lag, h.copies[b].lag), cmp.Compare(a, b))
 	})
+	for first, n := 0, 1; n <= len(held) && slices.ContainsFunc(surplus, isPositive); n++ {
+		if n == len(held) || h.copies[held[n]].lag != h.copies[held[first]].lag {
+			h.promoteEqual(i, held[first:n], surplus)
+			first = n
+		}
+	}
+}
+
+func isPositive(n int64) bool { return n > 0 }
+
+// promoteEqual is promoteCopies for copies with the same lag. One that has caught up needs no slot.
+func (h *handout) promoteEqual(i int32, held []int32, surplus []int64) {
+	free := h.caughtUp(held[0])
+	copyOf := func(t int32) int32 { // the first of t that can be promoted
+		k, _ := slices.BinarySearch(held, h.copyStart[t])
+		for ; k < len(held) && h.copies[held[k]].task == t; k++ {
+			if h.canTake(t, held[k]) && (free || h.slots > 0) {
+				return held[k]
+			}
+		}
+		return none
+	}
+	var tasks []int32
 	for _, c := range held {
-		t := taskOf(c)
-		class := h.classOf(&h.stateful, t)
-		free := h.caughtUp(c)
-		if surplus[class] <= 0 || h.learnAt[t] != none || !h.canTake(t, c) || !free && h.slots <= 0 {
-			continue
+		if t := h.copies[c].task; h.learnAt[t] == none && copyOf(t) != none && (len(tasks) == 0 || tasks[len(tasks)-1] != t) {
+			tasks = append(tasks, t)
 		}
-		if !free {
-			h.slots--
+	}
+	p := h.newPicker(i, tasks)
+	for class := range surplus {
+		for ; surplus[class] > 0; surplus[class]-- {
+			t := p.next(int32(class), func(t int32) bool { return copyOf(t) != none })
+			if t == none {
+				break
+			}
+			h.promote(t, copyOf(t))
+			if !free {
+				h.slots--
+			}
 		}
-		surplus[class]--
-		h.learn(t, h.holderInstance(c), c)
 	}
 }
 
@@ -328,15 +360,14 @@ func (h *handout) canTake(t, c int32) bool {
 	return i != h.dest[t] && h.room.of(h.classOf(&h.stateful, t))[i] > 0
 }
 
-// learn makes instance i learn the task, from copy c if it has one.
-func (h *handout) learn(t, i, c int32) {
-	class := h.classOf(&h.stateful, t)
+// promote makes a learner of copy c of a task that a picker has taken from its instance.
+func (h *handout) promote(t, c int32) {
+	class, i := h.classOf(&h.stateful, t), h.holderInstance(c)
 	h.room.of(class)[i]--
 	h.plan.of(class)[i]++
 	h.plan.of(class)[h.dest[t]]--
 	h.learnAt[t], h.learnCopy[t] = i, c
-	h.memberTasks[h.memberOf(t)]--
-	h.spread.move(h.topology.subOf[t], h.dest[t], i)
+	h.spread.add(h.topology.subOf[t], i, 1)
 }
 
 // dealOut gives the pooled tasks of a class to the instances with room, newcomers first.

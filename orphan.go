@@ -122,7 +122,7 @@ func (r *round) statelessReceivers(i int) bool {
 func (r *round) shedStateless(have, target counts) {
 	tasks := r.tasksByInstance(func(t int32) bool { return r.stateless(t) && r.owner[t] != none && r.running[t] && !r.waits(t) })
 	for i := range r.instances {
-		p := r.newPicker(int32(i), tasks[i], func(int32) bool { return true })
+		p := r.newPicker(int32(i), tasks[i])
 		for class := range r.statelessKind.weights {
 			surplus := have.of(int32(class))[i] - target.of(int32(class))[i]
 			why := ReasonBalance
@@ -130,7 +130,7 @@ func (r *round) shedStateless(have, target counts) {
 				surplus, why = int64(len(tasks[i])), ReasonLeaving
 			}
 			for ; surplus > 0; surplus-- {
-				t := p.next(int32(class))
+				t := p.next(int32(class), anyTask)
 				if t == none {
 					break
 				}
