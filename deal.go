@@ -147,27 +147,36 @@ func (r *round) classOfSub(sub int32) int32 {
 	return r.stateful.classOf[sub]
 }
 
-// next takes a task of a class, none where the instance has no more.
-func (p *picker) next(class int32) int32 {
-	pm := p.fullest(class)
-	if pm == nil {
-		return none
+// next takes the first task of a class that fits, none where the instance has no more. What does not fit is not asked for again.
+func (p *picker) next(class int32, fits func(t int32) bool) int32 {
+	for {
+		pm := p.fullest(class)
+		if pm == nil {
+			return none
+		}
+		h := &pm.groups[class]
+		g := &p.groups[h.items[0]]
+		for now := p.excess(p.instance, g.sub); now < g.excess; now = p.excess(p.instance, g.sub) {
+			g.excess = now
+			h.settleTop(true)
+			g = &p.groups[h.items[0]]
+		}
+		t := g.tasks[0]
+		g.tasks = g.tasks[1:]
+		taken := fits(t)
+		if taken {
+			p.countMember(t, -1)
+			p.spread.add(g.sub, p.instance, -1)
+			g.excess = p.excess(p.instance, g.sub)
+		}
+		h.settleTop(len(g.tasks) > 0)
+		if taken {
+			return t
+		}
 	}
-	h := &pm.groups[class]
-	g := &p.groups[h.items[0]]
-	for now := p.excess(p.instance, g.sub); now < g.excess; now = p.excess(p.instance, g.sub) {
-		g.excess = now
-		h.settleTop(true)
-		g = &p.groups[h.items[0]]
-	}
-	t := g.tasks[0]
-	g.tasks = g.tasks[1:]
-	p.memberTasks[pm.member]--
-	p.spread.add(g.sub, p.instance, -1)
-	g.excess = p.excess(p.instance, g.sub)
-	h.settleTop(len(g.tasks) > 0)
-	return t
 }
+
+func anyTask(int32) bool { return true }
 
 // fullest returns the member with the most tasks for its capacity of those that have any of the class left.
 func (p *picker) fullest(class int32) *pickMember {

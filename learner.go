@@ -95,7 +95,7 @@ func (r *round) levelLearners() {
 	r.target = r.fillKind(k, demand{nil, have, counts{}, incoming, r.newReceivers, r.speakers})
 }
 
-// countMembers counts the tasks that every member has and keeps. Where no instance has several members nobody asks.
+// countMembers counts the tasks that every member has and keeps. Those of which R8 decides who gets them do not count.
 func (r *round) countMembers() {
 	r.memberTasks = make([]int32, len(r.members))
 	if len(r.instances) == len(r.members) {
@@ -103,8 +103,14 @@ func (r *round) countMembers() {
 	}
 	for t := range r.topology.size() {
 		if r.status[t] == placed && r.learnerAt(t) == none {
-			r.memberTasks[r.memberOf(t)]++
+			r.countMember(t, 1)
 		}
+	}
+}
+
+func (r *round) countMember(t, n int32) {
+	if m := r.by(t); m != none {
+		r.memberTasks[m] += n
 	}
 }
 
@@ -130,8 +136,8 @@ func (r *round) dropLearners() {
 		plan[from]++
 		plan[to]--
 		r.setLearner(t, none, none)
+		r.countMember(t, 1)
 		r.spread.move(r.topology.subOf(t), to, from)
-		r.memberTasks[r.memberOf(t)]++
 	}
 }
 
@@ -280,14 +286,14 @@ func (r *round) tasksOf(k *kind, chosen []bool, admit func(t int32) bool) [][]in
 // shedFrom gives learners to as many tasks of instance i as it gives up: those of which a receiver with room holds a copy get
 // theirs there, the others are pooled.
 func (h *handout) shedFrom(i int32, surplus []int64) {
-	if !slices.ContainsFunc(surplus, func(n int64) bool { return n > 0 }) || len(h.tasks[i]) == 0 {
+	if !slices.ContainsFunc(surplus, isPositive) || len(h.tasks[i]) == 0 {
 		return
 	}
 	h.promoteCopies(i, surplus)
 	p := h.newPicker(i, slices.DeleteFunc(h.tasks[i], func(t int32) bool { return h.learnerAt(t) != none }))
 	for class := range surplus {
 		for ; surplus[class] > 0 && h.slots > 0; surplus[class]-- {
-			t := p.next(int32(class))
+			t := p.next(int32(class), anyTask)
 			if t == none {
 				break
 			}
@@ -297,8 +303,8 @@ func (h *handout) shedFrom(i int32, surplus []int64) {
 	}
 }
 
-// promoteCopies makes learners of copies that receivers with room hold, the smallest lag first. One that has caught up needs
-// no slot.
+// promoteCopies makes learners of copies that receivers with room hold, the smallest lag first. Those with the same lag come in
+// the order in which a picker takes their tasks.
 func (h *handout) promoteCopies(i int32, surplus []int64) {
 	var held []int32
 	for _, t := range h.tasks[i] {
@@ -308,23 +314,49 @@ func (h *handout) promoteCopies(i int32, surplus []int64) {
 			}
 		}
 	}
-	taskOf := func(c int32) int32 { return h.copies[c].task }
-	slices.SortFunc(held, func(a, b int32) int {
-		ta, tb := taskOf(a), taskOf(b)
-		return cmp.Or(cmp.Compare(h.copies[a].lag, h.copies[b].lag), cmp.Compare(h.cost(ta), h.cost(tb)), cmp.Compare(ta, tb), cmp.Compare(a, b))
+	slices.SortFunc(held, func(a, b int32) int { // copies are numbered by task, then member
+		return cmp.Or(cmp.Compare(h.copies[a].lag, h.copies[b].lag), cmp.Compare(a, b))
 	})
+	for first, n := 0, 1; n <= len(held) && slices.ContainsFunc(surplus, isPositive); n++ {
+		if n == len(held) || h.copies[held[n]].lag != h.copies[held[first]].lag {
+			h.promoteEqual(i, held[first:n], surplus)
+			first = n
+		}
+	}
+}
+
+func isPositive(n int64) bool { return n > 0 }
+
+// promoteEqual is promoteCopies for copies with the same lag. One that has caught up needs no slot.
+func (h *handout) promoteEqual(i int32, held []int32, surplus []int64) {
+	free := h.caughtUp(held[0])
+	copyOf := func(t int32) int32 { // the first of t that can be promoted
+		k, _ := slices.BinarySearch(held, h.copyStart[t])
+		for ; k < len(held) && h.copies[held[k]].task == t; k++ {
+			if h.canTake(t, held[k]) && (free || h.slots > 0) {
+				return held[k]
+			}
+		}
+		return none
+	}
+	var tasks []int32
 	for _, c := range held {
-		t := taskOf(c)
-		class := h.classOf(&h.stateful, t)
-		free := h.caughtUp(c)
-		if surplus[class] <= 0 || h.learnerAt(t) != none || !h.canTake(t, c) || !free && h.slots <= 0 {
-			continue
+		if t := h.copies[c].task; h.learnerAt(t) == none && copyOf(t) != none && (len(tasks) == 0 || tasks[len(tasks)-1] != t) {
+			tasks = append(tasks, t)
 		}
-		if !free {
-			h.slots--
+	}
+	p := h.newPicker(i, tasks)
+	for class := range surplus {
+		for ; surplus[class] > 0; surplus[class]-- {
+			t := p.next(int32(class), func(t int32) bool { return copyOf(t) != none })
+			if t == none {
+				break
+			}
+			h.promote(t, copyOf(t))
+			if !free {
+				h.slots--
+			}
 		}
-		surplus[class]--
-		h.learn(t, h.holderInstance(c), c)
 	}
 }
 
@@ -334,16 +366,14 @@ func (h *handout) canTake(t, c int32) bool {
 	return i != h.at(t) && h.room.of(h.classOf(&h.stateful, t))[i] > 0
 }
 
-// learn makes instance i learn the task, from copy c if it has one.
-func (h *handout) learn(t, i, c int32) {
-	class := h.classOf(&h.stateful, t)
+// promote makes a learner of copy c of a task that a picker has taken from its instance.
+func (h *handout) promote(t, c int32) {
+	class, i := h.classOf(&h.stateful, t), h.holderInstance(c)
 	h.room.of(class)[i]--
 	h.plan.of(class)[i]++
 	h.plan.of(class)[h.at(t)]--
-	h.countSpread()
 	h.setLearner(t, i, c)
-	h.memberTasks[h.memberOf(t)]--
-	h.spread.move(h.topology.subOf(t), h.at(t), i)
+	h.spread.add(h.topology.subOf(t), i, 1)
 }
 
 // dealOut gives the pooled tasks of a class to the instances with room, newcomers first.

@@ -133,7 +133,7 @@ func (r *round) shedStatelessFrom(i int32, tasks []int32, have, target counts) {
 			surplus, why = int64(len(tasks)), ReasonLeaving
 		}
 		for ; surplus > 0; surplus-- {
-			t := p.next(int32(class))
+			t := p.next(int32(class), anyTask)
 			if t == none {
 				break
 			}

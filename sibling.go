@@ -87,15 +87,22 @@ func (s *siblings) keeper(t int32) (int, bool) {
 	return slices.BinarySearch(s.crew, s.owner[t])
 }
 
-// targets returns how many tasks each of the crew should have. Where it is frozen nobody gives up a task.
+// targets returns how many tasks each of the crew should have; where it does not matter who has one more, rather those who hold
+// copies of what is coming. Where it is frozen nobody gives up a task.
 func (s *siblings) targets(frozen bool) []int64 {
 	l := newLevelling(len(s.crew))
-	l.prefer, l.incoming = l.have, int64(len(s.coming))
+	l.prefer, l.incoming = make([]int64, len(s.crew)), int64(len(s.coming))
 	total, sum := l.incoming, int64(0)
 	for k, m := range s.crew {
 		l.capacity[k], l.have[k] = s.members[m].capacity, int64(len(s.keep[k]))
+		l.prefer[k] = l.have[k]
 		total += l.have[k]
 		sum += l.capacity[k]
+	}
+	for _, t := range s.coming {
+		if k, ok := slices.BinarySearch(s.crew, s.by(t)); ok {
+			l.prefer[k]++
+		}
 	}
 	for k, have := range l.have {
 		l.lo[k], l.hi[k] = fairRange(total, l.capacity[k], sum, 0)

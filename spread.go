@@ -149,3 +149,72 @@ func (s *standbys) takerBelow(t int32, k int, target []int64) int32 {
 	}
 	return best
 }
+
+// numberTags gives every value of every tag a number. A member without the tag has the value "".
+func (s *standbys) numberTags() {
+	n := len(s.config.SpreadTags)
+	if n == 0 {
+		return
+	}
+	s.tags = make([]int32, n*len(s.instances))
+	for k, tag := range s.config.SpreadTags {
+		values := make([]string, len(s.instances))
+		for i := range s.instances {
+			values[i] = s.members[s.instances[i].members[0]].in.Tags[tag]
+		}
+		sorted := slices.Clone(values)
+		slices.Sort(sorted)
+		for i, v := range values {
+			number, _ := slices.BinarySearch(sorted, v)
+			s.tags[i*n+k] = int32(number)
+		}
+	}
+	s.groupTags()
+}
+
+// groupTags finds the instances with the same values.
+func (s *standbys) groupTags() {
+	s.groups = make([]int32, len(s.instances))
+	order := make([]int32, len(s.instances))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Or(slices.Compare(s.tagsOf(a), s.tagsOf(b)), cmp.Compare(a, b))
+	})
+	for k, i := range order {
+		s.groups[i] = i
+		if k > 0 && slices.Equal(s.tagsOf(i), s.tagsOf(order[k-1])) {
+			s.groups[i] = s.groups[order[k-1]]
+		}
+	}
+}
+
+func (s *standbys) tagsOf(i int32) []int32 {
+	n := len(s.config.SpreadTags)
+	return s.tags[int(i)*n:][:n]
+}
+
+// conflicts returns how many tag values a copy on instance i shares with the active task, its learner and the other copies.
+func (s *standbys) conflicts(t int32, copies []int32, i int32) int {
+	n := s.sameTags(i, s.at(t))
+	if s.learnerAt(t) != none {
+		n += s.sameTags(i, s.learnerAt(t))
+	}
+	for _, c := range copies {
+		if c != i {
+			n += s.sameTags(i, c)
+		}
+	}
+	return n
+}
+
+func (s *standbys) sameTags(a, b int32) int {
+	n := 0
+	for k, v := range s.tagsOf(a) {
+		if s.tagsOf(b)[k] == v {
+			n++
+		}
+	}
+	return n
+}

@@ -44,145 +44,6 @@ func (r *round) placeStandbys() {
 	}
 }
 
-// findTasks collects the tasks that need a look: where standbys are configured all stateful ones but the whole ones, else those
-// that have a copy or a learner.
-func (s *standbys) findTasks() {
-	if s.copyStart == nil && len(s.learned) == 0 && s.config.Standbys == 0 {
-		return
-	}
-	lookForWhole := s.config.Standbys > 0 && len(s.config.SpreadTags) == 0 && !s.allLeave && s.copyStart != nil
-	keeps := s.holdersThatStay()
-	if lookForWhole {
-		s.whole = make([]bool, s.topology.size())
-	}
-	for k, sub := range s.topology.subs {
-		if sub.Stateless {
-			continue
-		}
-		for t := s.topology.start[k]; t < s.topology.start[k+1]; t++ {
-			switch {
-			case lookForWhole && s.isWhole(t, keeps):
-				s.whole[t] = true
-			case s.config.Standbys > 0 || s.hasCopies(t) || s.learnerAt(t) != none:
-				s.copied = append(s.copied, t)
-			}
-		}
-	}
-}
-
-// holdersThatStay returns, by member, whether copies may stay with it.
-func (s *standbys) holdersThatStay() []bool {
-	keeps := make([]bool, len(s.members))
-	for m := range s.members {
-		keeps[m] = !s.members[m].leaving
-	}
-	return keeps
-}
-
-// isWhole reports whether the task stays with an owner that stays and has exactly the standbys it wants, on other instances that
-// stay. It counts them.
-func (s *standbys) isWhole(t int32, keeps []bool) bool {
-	o := s.dest[t]
-	first, end := s.copiesOf(t)
-	if o < 0 || o != s.owner[t] || s.status[t] != placed || int(end-first) != s.config.Standbys || !keeps[o] || s.learnerAt(t) != none {
-		return false
-	}
-	for c := first; c < end; c++ {
-		m := s.copies[c].member
-		if s.copies[c].learns || !keeps[m] || s.instanceBy[m] == s.instanceBy[o] || s.stopsOn(t, s.instanceBy[m]) {
-			return false
-		}
-		for other := first; other < c; other++ {
-			if s.holderInstance(other) == s.instanceBy[m] {
-				return false
-			}
-		}
-	}
-	for c := first; c < end; c++ {
-		s.count[s.holderInstance(c)]++
-	}
-	s.total += int64(end - first)
-	return true
-}
-
-// makeRoom makes the arrays for tasks that are not whole.
-func (s *standbys) makeRoom() {
-	n := int(s.topology.size())
-	s.keeps, s.wanted = make([]int32, n), make([]int32, n)
-	s.kept = make([]int32, n*s.width)
-}
-
-// openWhole makes whole tasks like all others, for when their standbys are to be moved after all.
-func (s *standbys) openWhole() {
-	if s.whole == nil {
-		return
-	}
-	if s.keeps == nil {
-		s.makeRoom()
-	}
-	for t, whole := range s.whole {
-		if whole {
-			s.copied = append(s.copied, int32(t))
-			s.wanted[t] = int32(s.config.Standbys)
-			s.eachState(int32(t), func(i int32) { s.put(int32(t), i) })
-		}
-	}
-	slices.Sort(s.copied)
-	s.whole, s.pairs = nil, nil // counted anew with the others
-}
-
-// eachState calls f for the instance of every copy of the task.
-func (s *standbys) eachState(t int32, f func(i int32)) {
-	for c, end := s.copiesOf(t); c < end; c++ {
-		f(s.holderInstance(c))
-	}
-}
-
-// numberTags gives every value of every tag a number. A member without the tag has the value "".
-func (s *standbys) numberTags() {
-	n := len(s.config.SpreadTags)
-	if n == 0 {
-		return
-	}
-	s.tags = make([]int32, n*len(s.instances))
-	for k, tag := range s.config.SpreadTags {
-		values := make([]string, len(s.instances))
-		for i := range s.instances {
-			values[i] = s.members[s.instances[i].members[0]].in.Tags[tag]
-		}
-		sorted := slices.Clone(values)
-		slices.Sort(sorted)
-		for i, v := range values {
-			number, _ := slices.BinarySearch(sorted, v)
-			s.tags[i*n+k] = int32(number)
-		}
-	}
-	s.groupTags()
-}
-
-// groupTags finds the instances with the same values.
-func (s *standbys) groupTags() {
-	s.groups = make([]int32, len(s.instances))
-	order := make([]int32, len(s.instances))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int {
-		return cmp.Or(slices.Compare(s.tagsOf(a), s.tagsOf(b)), cmp.Compare(a, b))
-	})
-	for k, i := range order {
-		s.groups[i] = i
-		if k > 0 && slices.Equal(s.tagsOf(i), s.tagsOf(order[k-1])) {
-			s.groups[i] = s.groups[order[k-1]]
-		}
-	}
-}
-
-func (s *standbys) tagsOf(i int32) []int32 {
-	n := len(s.config.SpreadTags)
-	return s.tags[int(i)*n:][:n]
-}
-
 // of returns the instances that keep a standby of the task.
 func (s *standbys) of(t int32) []int32 {
 	if s.keeps == nil {
@@ -210,16 +71,16 @@ func (s *standbys) stopsOn(t, i int32) bool {
 	return false
 }
 
-// states calls f for every copy of the task on an instance that may keep a standby of it: those that members report, and what
-// the previous owner has after a hand-over in this round.
+// states calls f for every copy of the task on an instance that may keep a standby of it: what the previous owner has after a
+// hand-over in this round, and those that members report.
 func (s *standbys) states(t int32, f func(i int32, lag uint64, learns bool)) {
+	if o := s.owner[t]; o != none && o != s.by(t) && s.mayKeep(t, s.members[o].instance) {
+		f(s.members[o].instance, 0, false)
+	}
 	for c, end := s.copiesOf(t); c < end; c++ {
 		if i := s.holderInstance(c); s.mayKeep(t, i) {
 			f(i, s.copies[c].lag, s.copies[c].learns)
 		}
-	}
-	if o := s.owner[t]; o != none && o != s.by(t) && s.mayKeep(t, s.members[o].instance) {
-		f(s.members[o].instance, 0, false)
 	}
 }
 
@@ -347,30 +208,6 @@ func (s *standbys) compareExcess(a, b int32) int {
 	low := func(i int32) int64 { return s.count[i] - s.lo[i] }
 	exact := func(i int32) int64 { return s.count[i]*s.round.staying - s.total*s.instances[i].capacity }
 	return cmp.Or(cmp.Compare(above(a), above(b)), cmp.Compare(low(a), low(b)), cmp.Compare(exact(a), exact(b)))
-}
-
-// conflicts returns how many tag values a copy on instance i shares with the active task, its learner and the other copies.
-func (s *standbys) conflicts(t int32, copies []int32, i int32) int {
-	n := s.sameTags(i, s.at(t))
-	if s.learnerAt(t) != none {
-		n += s.sameTags(i, s.learnerAt(t))
-	}
-	for _, c := range copies {
-		if c != i {
-			n += s.sameTags(i, c)
-		}
-	}
-	return n
-}
-
-func (s *standbys) sameTags(a, b int32) int {
-	n := 0
-	for k, v := range s.tagsOf(a) {
-		if s.tagsOf(b)[k] == v {
-			n++
-		}
-	}
-	return n
 }
 
 // needs returns how many standbys the task should be given now. While an owner that stays hands it over, one less than it wants:

@@ -42,7 +42,7 @@ func (n *naive) shareAmong(host string, tasks []naiveTask) {
 			coming = append(coming, t)
 		}
 	}
-	target := n.crewTargets(crew, keep, int64(len(coming)), n.awaiting() || n.leaves(host))
+	target := n.crewTargets(crew, keep, coming, n.awaiting() || n.leaves(host))
 	for _, m := range crew {
 		slices.SortStableFunc(keep[m], func(a, b naiveTask) int { // what gives way first
 			return cmp.Or(naiveTrueFirst(!n.runs(a), !n.runs(b)), naiveTrueFirst(n.stateless(a), n.stateless(b)))
@@ -73,9 +73,10 @@ func (n *naive) shareAmong(host string, tasks []naiveTask) {
 	}
 }
 
-// crewTargets returns how many tasks each member of an instance should have. Where it is frozen, nobody gives up a task.
-func (n *naive) crewTargets(crew []string, keep map[string][]naiveTask, coming int64, frozen bool) map[string]int64 {
-	total, sum := coming, int64(0)
+// crewTargets returns how many tasks each member of an instance should have, rather more for those who hold copies of what is coming.
+// Where it is frozen, nobody gives up a task.
+func (n *naive) crewTargets(crew []string, keep map[string][]naiveTask, coming []naiveTask, frozen bool) map[string]int64 {
+	total, sum := int64(len(coming)), int64(0)
 	for _, m := range crew {
 		total += int64(len(keep[m]))
 		sum += int64(n.members[m].Capacity)
@@ -84,6 +85,11 @@ func (n *naive) crewTargets(crew []string, keep map[string][]naiveTask, coming i
 	for _, m := range crew {
 		p := naivePart{name: m, capacity: int64(n.members[m].Capacity), have: int64(len(keep[m]))}
 		p.prefer = p.have
+		for _, t := range coming {
+			if n.by[t] == m {
+				p.prefer++
+			}
+		}
 		p.lo, p.hi = naiveFair(total, p.capacity, sum, 0)
 		if frozen {
 			raise := max(p.lo, p.have)
@@ -94,7 +100,7 @@ func (n *naive) crewTargets(crew []string, keep map[string][]naiveTask, coming i
 		p.raises = append(p.raises, p.hi, p.have)
 		parts = append(parts, p)
 	}
-	return naiveTargets(parts, coming)
+	return naiveTargets(parts, int64(len(coming)))
 }
 
 // answer writes down what is decided.

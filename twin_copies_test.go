@@ -103,7 +103,7 @@ func (c *naiveCopies) keepPlanned(t naiveTask) {
 
 // keepOrStart lists a copy with the member of the instance that has its state, which it returns.
 func (c *naiveCopies) keepOrStart(t naiveTask, host string, learns bool) (member string) {
-	m := c.stateOn(t, host, learns)
+	m := c.holderOn(t, host, learns)
 	switch {
 	case m == "" || !c.mayHold(m, learns):
 		c.fresh = append(c.fresh, naiveFresh{t, host, learns, m})
@@ -118,9 +118,9 @@ func (c *naiveCopies) keepOrStart(t naiveTask, host string, learns bool) (member
 	return m
 }
 
-// stateOn returns the member of an instance that has state of a task: the one that learns it if it goes on learning, else the one
+// holderOn returns the member of an instance that has state of a task: the one that learns it if it goes on learning, else the one
 // with the smallest lag, rather one that may hold it, else the one that ran the task until now.
-func (c *naiveCopies) stateOn(t naiveTask, host string, learns bool) string {
+func (c *naiveCopies) holderOn(t naiveTask, host string, learns bool) string {
 	if from := c.from[t]; learns && from.learns && c.mayHold(from.member, true) {
 		return from.member
 	}

@@ -251,7 +251,7 @@ func (n *naive) promoteCopies(host string, surplus map[int64]int64, slots *int) 
 			w, to := n.weight(a.task), n.host(a.copy.member)
 			return n.mayShed(a.task, host) && surplus[w] > 0 && to != host && n.room(to, w) > 0 && (*slots > 0 || n.caughtUp(a.copy))
 		}, func(a, b held) int {
-			return cmp.Or(cmp.Compare(a.copy.lag, b.copy.lag), cmp.Compare(n.cost(a.task), n.cost(b.task)))
+			return cmp.Or(cmp.Compare(a.copy.lag, b.copy.lag), cmp.Compare(n.weight(b.task), n.weight(a.task)), n.comparePicks(host, a.task, b.task))
 		})
 		if !ok {
 			return
@@ -276,23 +276,26 @@ func (n *naive) memberOf(t naiveTask) string {
 func (n *naive) has(member string) int64 {
 	sum := int64(0)
 	for _, t := range n.tasks {
-		if n.placed(t) && !n.pooled[t] && n.learner[t] == "" && n.memberOf(t) == member && !(n.stateless(t) && n.orphan[t]) {
+		if n.placed(t) && !n.pooled[t] && n.learner[t] == "" && n.by[t] == member {
 			sum++
 		}
 	}
 	return sum
 }
 
-// pick returns what an instance gives up next: a task of its fullest member, there of the subtopology that the instance is furthest
-// above its share of, there the cheapest to restore, and of those the first.
+// pick returns what an instance gives up next.
 func (n *naive) pick(host string, admit func(t naiveTask) bool) (naiveTask, bool) {
-	return naiveFirst(n.tasks, admit, func(a, b naiveTask) int {
-		ma, mb := n.memberOf(a), n.memberOf(b)
-		return cmp.Or(
-			cmp.Compare(n.has(mb)*int64(n.members[ma].Capacity), n.has(ma)*int64(n.members[mb].Capacity)), cmp.Compare(ma, mb),
-			cmp.Compare(n.excess(host, b.Subtopology), n.excess(host, a.Subtopology)), cmp.Compare(a.Subtopology, b.Subtopology),
-			cmp.Compare(n.cost(a), n.cost(b)))
-	})
+	return naiveFirst(n.tasks, admit, func(a, b naiveTask) int { return n.comparePicks(host, a, b) })
+}
+
+// comparePicks puts first the tasks of the fullest member, of those the ones of the subtopology that the instance is furthest above its
+// share of, of those the cheapest to restore.
+func (n *naive) comparePicks(host string, a, b naiveTask) int {
+	ma, mb := n.memberOf(a), n.memberOf(b)
+	return cmp.Or(
+		cmp.Compare(n.has(mb)*int64(n.members[ma].Capacity), n.has(ma)*int64(n.members[mb].Capacity)), cmp.Compare(ma, mb),
+		cmp.Compare(n.excess(host, b.Subtopology), n.excess(host, a.Subtopology)), cmp.Compare(a.Subtopology, b.Subtopology),
+		cmp.Compare(n.cost(a), n.cost(b)))
 }
 
 // dealLearners lets those with room learn what was given up: newcomers first.

@@ -41,8 +41,8 @@ func (n *naive) handedOver(t naiveTask) (host string, ok bool) {
 	return n.host(o), o != "" && o != n.by[t]
 }
 
-// reportedStandbys returns the instances that have a copy of a task that may stay: those that report one which does not learn, and
-// the previous owner.
+// reportedStandbys returns the instances that have a copy of a task that may stay: the previous owner, and those that report one
+// which does not learn.
 func (n *naive) reportedStandbys(t naiveTask) []string {
 	var hosts []string
 	add := func(host string) {
@@ -50,13 +50,13 @@ func (n *naive) reportedStandbys(t naiveTask) []string {
 			hosts = append(hosts, host)
 		}
 	}
+	if host, ok := n.handedOver(t); ok {
+		add(host)
+	}
 	for _, c := range n.copies[t] {
 		if !c.learns {
 			add(n.host(c.member))
 		}
-	}
-	if host, ok := n.handedOver(t); ok {
-		add(host)
 	}
 	return hosts
 }
@@ -213,24 +213,28 @@ func (n *naive) stopsOn(t naiveTask, host string) bool {
 // newHolder returns where a new standby beside others goes: where the tags differ most; of those to the previous owner, then to
 // state on a disk, the smallest lag first, then to the instance with the fewest standbys for its capacity.
 func (n *naive) newHolder(t naiveTask, others []string) (string, bool) {
-	disk := func(h string) (lag uint64, onDisk bool) {
-		c, ok := n.best(t, func(c naiveCopy) bool { return n.host(c.member) == h }, naiveLessLag)
-		if previous, handed := n.handedOver(t); handed && previous == h {
-			return 0, true
+	compareDisks := func(a, b string) int {
+		onA, onB := n.stateOn(t, a), n.stateOn(t, b)
+		if onA == nil || onB == nil {
+			return naiveTrueFirst(onA != nil, onB != nil)
 		}
-		return c.lag, ok
+		previous, _ := n.handedOver(t)
+		return cmp.Or(cmp.Compare(onA.lag, onB.lag), naiveTrueFirst(a == previous, b == previous), cmp.Compare(onA.member, onB.member))
 	}
 	return naiveFirst(n.hosts, func(h string) bool { return n.mayKeep(t, h) }, func(a, b string) int {
-		if d := cmp.Compare(n.sharedTags(t, a, others), n.sharedTags(t, b, others)); d != 0 {
-			return d
-		}
-		lagA, onA := disk(a)
-		lagB, onB := disk(b)
-		if onA && onB {
-			return cmp.Compare(lagA, lagB)
-		}
-		return cmp.Or(naiveTrueFirst(onA, onB), n.compareHolders(t, a, b))
+		return cmp.Or(cmp.Compare(n.sharedTags(t, a, others), n.sharedTags(t, b, others)), compareDisks(a, b), n.compareHolders(t, a, b))
 	})
+}
+
+// stateOn returns the state of a task on an instance: what it ran until now, or the copy with the smallest lag.
+func (n *naive) stateOn(t naiveTask, host string) *naiveCopy {
+	if previous, ok := n.handedOver(t); ok && previous == host {
+		return &naiveCopy{member: n.owner[t]}
+	}
+	if c, ok := n.best(t, func(c naiveCopy) bool { return n.host(c.member) == host }, naiveLessLag); ok {
+		return &c
+	}
+	return nil
 }
 
 // compareHolders orders instances by their standbys for their capacity, then by how many of those are of tasks that the same
