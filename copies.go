@@ -35,8 +35,8 @@ func (r *round) rank(c int32) uint64 {
 }
 
 // readCopies collects the copies of every task, in member order, one a member: where a member reports a task twice the
-// smallest lag counts, and a learner stays one. The copy of a task that the member itself runs is no copy: it is being
-// restored there if it has not caught up.
+// smallest lag and the longest time count, and a learner stays one. The copy of a task that the member itself runs is no copy:
+// it is being restored there if it has not caught up.
 func (r *round) readCopies() {
 	total := 0
 	for m := range r.members {
@@ -111,6 +111,7 @@ func (r *round) addCopy(reported Replica, m int32, learns bool) {
 	}
 	if last := r.copyEnd[t] - 1; last >= r.copyStart[t] && r.copies[last].member == m {
 		r.copies[last].lag = min(r.copies[last].lag, c.lag)
+		r.copies[last].expired = r.copies[last].expired || c.expired
 		return
 	}
 	r.copies[r.copyEnd[t]] = c

@@ -43,6 +43,39 @@ func TestTwinAgrees(t *testing.T) {
 	}
 }
 
+// TestTwinRefuses compares them on what has no answer.
+func TestTwinRefuses(t *testing.T) {
+	for seed := range uint64(300) {
+		w := newTwinWorld(seed)
+		faults := []func(){
+			func() { w.members = nil },
+			func() { w.someMember().ID = "" },
+			func() { w.members = append(w.members, *w.someMember()) },
+			func() { w.config.Topology = nil },
+			func() { w.config.Topology = append(w.config.Topology, w.config.Topology[0]) },
+			func() { w.config.Topology[0].Partitions = assignor.MaxTasks + 1 },
+			func() { w.config.Topology[0].RestoreCost = make([]int64, w.config.Topology[0].Partitions+1) },
+			func() { w.config.Topology[0].ID = -1 },
+			func() { w.config.ImbalancePercent = 101 },
+			func() { w.config.SincePrevious = -1 },
+			func() { w.config.SpreadTags = []string{""} },
+		}
+		for range 1 + w.IntN(2) {
+			k := w.IntN(len(faults))
+			faults[k]()
+			faults = slices.Delete(faults, k, k+1)
+			if len(w.members) == 0 || len(w.config.Topology) == 0 {
+				break
+			}
+		}
+		got, err := assignor.Assign(w.members, w.memory, w.config)
+		want, wantErr := naiveAssign(w.members, w.memory, w.config)
+		if diff := twinDifference(got, err, want, wantErr); diff != "" || err == nil {
+			t.Errorf("seed %d: %v, %v: %s", seed, err, wantErr, diff)
+		}
+	}
+}
+
 // twinTally counts what the worlds have shown.
 type twinTally struct {
 	sync.Mutex
@@ -85,7 +118,7 @@ func compareTwins(t *testing.T, seed uint64, tally *twinTally) {
 	for round := range 1 + w.IntN(10) {
 		members := w.reports()
 		got, err := assignor.Assign(members, w.memory, w.config)
-		w.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
+		w.shuffle(members)
 		want, wantErr := naiveAssign(members, w.memory, w.config)
 		if diff := twinDifference(got, err, want, wantErr); diff != "" {
 			t.Errorf("seed %d, round %d: %s\n%s\n--- Assign\n%s\n--- its twin\n%s", seed, round, diff,

@@ -333,8 +333,8 @@ func (n *naive) readCopies() {
 	}
 }
 
-// reportedCopy returns what a member says of its state of a task. Where it says it twice, the smallest lag counts, and a learner
-// is one.
+// reportedCopy returns what a member says of its state of a task. Where it says it twice, the smallest lag and the longest time
+// count, and a learner is one.
 func (n *naive) reportedCopy(t naiveTask, m assignor.Member) (c naiveCopy, reported bool) {
 	if !n.hasState(t) {
 		return c, false
@@ -344,10 +344,8 @@ func (n *naive) reportedCopy(t naiveTask, m assignor.Member) (c naiveCopy, repor
 		if l.Task != t {
 			continue
 		}
-		if !c.learns {
-			c.expired = n.config.LearnerTimeout > 0 && l.For > n.config.LearnerTimeout
-		}
 		c.learns, reported = true, true
+		c.expired = c.expired || n.config.LearnerTimeout > 0 && l.For > n.config.LearnerTimeout
 		c.lag = min(c.lag, naiveLag(l.Lag))
 	}
 	for _, s := range m.Standbys {

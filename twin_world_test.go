@@ -280,8 +280,27 @@ func (w *twinWorld) reports() []assignor.Member {
 			w.mangle(&said[i])
 		}
 	}
-	w.Shuffle(len(said), func(i, j int) { said[i], said[j] = said[j], said[i] })
 	return said
+}
+
+// shuffle reorders members, their lists and the topology: nothing may depend on it.
+func (w *twinWorld) shuffle(members []assignor.Member) {
+	twinShuffle(w, members)
+	for i := range members {
+		m := &members[i]
+		m.Active, m.Revoked = slices.Clone(m.Active), slices.Clone(m.Revoked)
+		m.Learners, m.Standbys = slices.Clone(m.Learners), slices.Clone(m.Standbys)
+		twinShuffle(w, m.Active)
+		twinShuffle(w, m.Revoked)
+		twinShuffle(w, m.Learners)
+		twinShuffle(w, m.Standbys)
+	}
+	w.config.Topology = slices.Clone(w.config.Topology)
+	twinShuffle(w, w.config.Topology)
+}
+
+func twinShuffle[T any](w *twinWorld, s []T) {
+	w.Shuffle(len(s), func(i, j int) { s[i], s[j] = s[j], s[i] })
 }
 
 func (w *twinWorld) mangle(m *assignor.Member) {
