@@ -248,6 +248,12 @@ func (w *world) retopologize() {
 		return
 	}
 	s.Partitions /= 2
+	for task := range w.last {
+		if !w.has(task) {
+			delete(w.last, task)
+			delete(w.ran, task)
+		}
+	}
 	w.event("subtopology %d has %d partitions", s.ID, s.Partitions)
 }
 
@@ -357,8 +363,8 @@ func (w *world) churn() {
 func (w *world) stick(k *worker) {
 	for _, copies := range [][]assignor.Replica{k.report.Learners, k.report.Standbys} {
 		for i := range copies {
-			if runs := w.running()[copies[i].Task]; runs && w.chance(50) {
-				k.stuck[copies[i].Task] = true
+			if task := copies[i].Task; w.running()[task] && !k.runs[task] && w.chance(50) {
+				k.stuck[task] = true
 				copies[i].Lag = w.config.AcceptableLag + 1
 			}
 		}
@@ -387,6 +393,9 @@ const churnSeeds = 6000
 func TestChurn(t *testing.T) {
 	runSeeds(t, churnSeeds, func(w *world) {
 		w.churn()
+		s := w.settle()
+		w.checkSettled(s.last)
+		s.checkMoved()
 	})
 }
 

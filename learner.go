@@ -80,7 +80,7 @@ func (r *round) levelLearners() {
 	}
 	if !r.awaiting {
 		r.target = r.levelKind(k, demand{nil, have, r.plan, incoming, r.newReceivers, r.speakers})
-		r.dropLearners()
+		r.dropLearners(have)
 		return
 	}
 	have = r.plan.clone() // nothing is levelled, only the drains go on
@@ -123,18 +123,32 @@ func (r *round) newReceivers(i int) bool {
 	return r.speakers(i) && (!r.config.NewInstancesOnly || r.instances[i].newcomer)
 }
 
-// dropLearners ends learners that have not caught up, the largest lag first, while their owner stays and would be within its
-// target without the hand-over, or their holder is above its target with it (R3).
-func (r *round) dropLearners() {
-	for _, t := range r.learnersByLag() {
+// dropLearners ends learners that have not caught up, the largest lag first, while their owner stays and has to give up fewer
+// tasks than others learn from it, or their holder has to take over fewer than it learns (R3). So nobody gives up some tasks and
+// learns others, which would take more moves than there need be.
+func (r *round) dropLearners(have counts) {
+	if len(r.learned) == 0 {
+		return
+	}
+	given, taken := r.newCounts(&r.stateful), r.newCounts(&r.stateful)
+	learned := r.learnersByLag()
+	for _, t := range learned {
 		class := r.classOf(&r.stateful, t)
-		plan, target := r.plan.of(class), r.target.of(class)
+		given.of(class)[r.at(t)]++
+		taken.of(class)[r.learnerAt(t)]++
+	}
+	for _, t := range learned {
+		class := r.classOf(&r.stateful, t)
 		from, to := r.at(t), r.learnerAt(t)
-		if back := !r.instances[from].leaving && plan[from] < target[from]; !back && plan[to] <= target[to] {
+		surplus := have.of(class)[from] - r.target.of(class)[from]
+		room := r.target.of(class)[to] - have.of(class)[to]
+		if (r.instances[from].leaving || given.of(class)[from] <= max(0, surplus)) && taken.of(class)[to] <= max(0, room) {
 			continue
 		}
-		plan[from]++
-		plan[to]--
+		given.of(class)[from]--
+		taken.of(class)[to]--
+		r.plan.of(class)[from]++
+		r.plan.of(class)[to]--
 		r.setLearner(t, none, none)
 		r.countMember(t, 1)
 		r.spread.move(r.topology.subOf(t), to, from)

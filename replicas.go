@@ -174,7 +174,7 @@ func (c *copyLister) keepOrStart(t, i int32, which list) {
 		return
 	}
 	c.hold(which, t, m)
-	if k := c.learnerCopy(t); k == none || !c.copies[k].learns {
+	if !c.wasLearner(t, m) {
 		c.noteStart(t, m, which)
 	}
 }

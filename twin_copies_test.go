@@ -111,7 +111,7 @@ func (c *naiveCopies) keepOrStart(t naiveTask, host string, learns bool) (member
 		c.keepStandby(t, m, c.whyNoLearner(t))
 	default:
 		c.hold(t, m, true)
-		if !c.from[t].learns {
+		if !c.learned(t, m) {
 			c.noteStart(t, m, true)
 		}
 	}

@@ -146,18 +146,31 @@ func (n *naive) levelLearners() {
 		n.target = s.fill()
 	default:
 		n.target = s.level()
-		n.dropLearners()
+		n.dropLearners(s.have)
 	}
 }
 
 // dropLearners is R3: what has not caught up goes, the largest lag first, if the plan does not need it.
-func (n *naive) dropLearners() {
+func (n *naive) dropLearners(have naivePiles) {
 	learned := slices.DeleteFunc(slices.Clone(n.tasks), func(t naiveTask) bool { return n.learner[t] == "" })
 	slices.SortStableFunc(learned, func(a, b naiveTask) int { return cmp.Compare(n.from[b].lag, n.from[a].lag) })
 	for _, t := range learned {
 		w := n.weight(t)
-		backHome := !n.leaves(n.at[t]) && n.plan(n.at[t], w)+1 <= n.target[naivePile{n.at[t], w}]
-		tooMany := n.plan(n.learner[t], w) > n.target[naivePile{n.learner[t], w}]
+		from, to := naivePile{n.at[t], w}, naivePile{n.learner[t], w}
+		var given, taken int64
+		for _, other := range learned {
+			if n.learner[other] == "" || n.weight(other) != w {
+				continue
+			}
+			if n.at[other] == n.at[t] {
+				given++
+			}
+			if n.learner[other] == n.learner[t] {
+				taken++
+			}
+		}
+		backHome := !n.leaves(n.at[t]) && given > max(0, have[from]-n.target[from])
+		tooMany := taken > max(0, n.target[to]-have[to])
 		if backHome || tooMany {
 			delete(n.learner, t)
 			delete(n.from, t)

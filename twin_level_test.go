@@ -104,6 +104,9 @@ func (s *naiveShare) fair(host string) (lo, hi int64) {
 
 // level returns what each instance should have, where those above their range give up some.
 func (s *naiveShare) level() naivePiles {
+	if !s.byCount() && s.stateless {
+		return s.levelStopped()
+	}
 	if !s.byCount() {
 		return newNaiveScale(s).level()
 	}
@@ -219,6 +222,7 @@ type naiveScale struct {
 	count  naivePiles // what each instance is planned to have
 	own    naivePiles // of that, what it may give up: what it had from the start
 	lo, hi map[string]int64
+	single bool // stop after one move
 }
 
 func newNaiveScale(s *naiveShare) *naiveScale {
@@ -254,14 +258,16 @@ func (w *naiveScale) give(from, to string, weight int64) {
 	w.count[naivePile{to, weight}]++
 }
 
-// fill gives out what is incoming, the heaviest tasks first.
+// fill gives out what is incoming, the heaviest tasks first, each where it brings an instance closest to its range.
 func (w *naiveScale) fill() {
 	for _, weight := range w.weights(w.stateless) {
 		for range w.incoming[weight] {
-			fits := func(h string) bool { return w.receives(h) && w.now(h)+w.load(weight) <= w.hi[h] }
+			harm := func(h string) int64 { return w.distance(h, w.now(h)+w.load(weight)) - w.distance(h, w.now(h)) }
+			welcome := func(h string) bool { return w.receives(h) && harm(h) <= 0 }
 			to, ok := naiveFirst(w.hosts, func(h string) bool { return w.stays(h) && (w.receives(h) || w.overflows(h)) },
 				func(a, b string) int {
-					return cmp.Or(naiveTrueFirst(fits(a), fits(b)), cmp.Compare(w.now(a)*w.capacity(b), w.now(b)*w.capacity(a)), cmp.Compare(a, b))
+					return cmp.Or(naiveTrueFirst(welcome(a), welcome(b)), cmp.Compare(harm(a), harm(b)),
+						cmp.Compare(w.now(a)*w.capacity(b), w.now(b)*w.capacity(a)), cmp.Compare(a, b))
 				})
 			if ok {
 				w.count[naivePile{to, weight}]++
@@ -275,9 +281,50 @@ func (w *naiveScale) level() naivePiles {
 		w.keepLearners()
 	}
 	w.fill()
-	for w.sweep() {
+	for w.sweep() && !w.single {
 	}
 	return w.count
+}
+
+// levelStopped is level for tasks that the next round gives out anew: all moves, else the first, else none, the first of these
+// that brings the instances closer to their ranges after that.
+func (s *naiveShare) levelStopped() naivePiles {
+	stays := newNaiveScale(s)
+	stays.fill()
+	for _, single := range []bool{false, true} {
+		plan := newNaiveScale(s)
+		plan.single = single
+		plan.level()
+		again := *s
+		again.have, again.incoming, again.receives, again.overflows = naivePiles{}, map[int64]int64{}, s.stays, s.stays
+		for weight, n := range s.incoming {
+			again.incoming[weight] = n
+		}
+		for pile, had := range s.have {
+			again.have[pile] = had
+			if s.stays(pile.host) && plan.count[pile] < had {
+				again.have[pile] = plan.count[pile]
+				again.incoming[pile.weight] += had - plan.count[pile]
+			}
+		}
+		after := newNaiveScale(&again)
+		after.fill()
+		if after.distances() < stays.distances() {
+			return plan.count
+		}
+	}
+	return stays.count
+}
+
+// distances is the summed distance of all instances from their ranges.
+func (w *naiveScale) distances() int64 {
+	sum := int64(0)
+	for _, h := range w.hosts {
+		if w.stays(h) {
+			sum += w.distance(h, w.now(h))
+		}
+	}
+	return sum
 }
 
 // keepLearners counts learners in place as having taken over, the smallest lag first, for as long as that improves anything.
@@ -333,7 +380,7 @@ func (w *naiveScale) sweep() bool {
 		}
 	}
 	gave, took := map[string]bool{}, map[string]bool{}
-	for len(givers) > 0 && len(takers) > 0 {
+	for len(givers) > 0 && len(takers) > 0 && !(w.single && len(gave) > 0) {
 		every := func(string) bool { return true }
 		from, _ := naiveFirst(givers, every, func(a, b string) int {
 			return cmp.Or(cmp.Compare(min(w.now(b), start[b])-w.lo[b], min(w.now(a), start[a])-w.lo[a]), cmp.Compare(a, b))

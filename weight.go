@@ -16,11 +16,13 @@ type weighing struct {
 	count    counts  // what each instance is planned to have so far
 	own      counts  // of count, what it had from the start: only that it may give up
 	incoming []int64 // by class, what has yet to be given out
+	single   bool    // stop after one move
+	total    int64   // of all load, base included
 }
 
 func (r *round) newWeighing(k *kind, d demand, total int64) *weighing {
 	n := len(r.instances)
-	w := &weighing{round: r, kind: k, demand: d, lo: make([]int64, n), hi: make([]int64, n), load: make([]int64, n), count: d.have.clone(), own: d.have.clone(), incoming: slices.Clone(d.incoming)}
+	w := &weighing{round: r, kind: k, demand: d, total: total, lo: make([]int64, n), hi: make([]int64, n), load: make([]int64, n), count: d.have.clone(), own: d.have.clone(), incoming: slices.Clone(d.incoming)}
 	for i := range r.instances {
 		if !r.instances[i].stays {
 			w.clear(i)
@@ -57,14 +59,19 @@ func (w *weighing) add(class, i int32, n int64) {
 	w.load[i] += n * w.kind.weights[class]
 }
 
-// fill returns what every instance has once incoming has been given out, the heaviest tasks first, each to the one with the
-// least load for its capacity: of those that receive and whose range it does not pass, else of those that may take it anyway.
+// fill returns what every instance has once incoming has been given out, the heaviest tasks first, each to the one that comes
+// closest to its range by it, of equals to the one with the least load for its capacity: of those that receive and do not get
+// further from their range, else of those that may take it anyway.
 func (w *weighing) fill() counts {
 	for class, x := range w.kind.weights {
-		fits := func(i int32) bool { return w.demand.receives(int(i)) && w.load[i]+x <= max(w.hi[i], w.load[i]) }
+		harm := func(i int32) int64 { return w.distance(i, w.load[i]+x) - w.distance(i, w.load[i]) }
 		h := ranking{less: func(a, b int32) bool {
-			if fa, fb := fits(a), fits(b); fa != fb {
+			ha, hb := harm(a), harm(b)
+			if fa, fb := w.demand.receives(int(a)) && ha <= 0, w.demand.receives(int(b)) && hb <= 0; fa != fb {
 				return fa
+			}
+			if ha != hb {
+				return ha < hb
 			}
 			return w.lighter(a, b)
 		}}
@@ -92,9 +99,53 @@ func (w *weighing) level() counts {
 		w.keepLearners()
 	}
 	w.fill()
-	for w.sweep() {
+	for w.sweep() && !w.single {
 	}
 	return w.count
+}
+
+// levelStopped is level for tasks that stop before they start, so that the next round decides anew where each goes: all moves
+// together, else one, else none, as long as the distances have shrunk after that. So this ends, too.
+func (r *round) levelStopped(k *kind, d demand, total int64) counts {
+	nothing := r.newWeighing(k, d, total)
+	nothing.fill()
+	for _, single := range []bool{false, true} {
+		w := r.newWeighing(k, d, total)
+		w.single = single
+		w.level()
+		if w.restarted().distances() < nothing.distances() {
+			return w.count
+		}
+	}
+	return nothing.count
+}
+
+// restarted returns what comes of a plan once everything that it moves has been stopped and is given out again.
+func (w *weighing) restarted() *weighing {
+	d := demand{base: w.demand.base, have: w.demand.have.clone(), incoming: slices.Clone(w.demand.incoming), receives: w.stays, overflows: w.stays}
+	for class := range w.kind.weights {
+		had, has := d.have.of(int32(class)), w.count.of(int32(class))
+		for i := range had {
+			if gone := had[i] - has[i]; gone > 0 && w.instances[i].stays { // what leaves is incoming already
+				had[i] -= gone
+				d.incoming[class] += gone
+			}
+		}
+	}
+	after := w.newWeighing(w.kind, d, w.total)
+	after.fill()
+	return after
+}
+
+// distances returns the summed distance of all instances from their ranges.
+func (w *weighing) distances() int64 {
+	sum := int64(0)
+	for i := range w.instances {
+		if w.instances[i].stays {
+			sum += w.distance(int32(i), w.load[i])
+		}
+	}
+	return sum
 }
 
 // keepLearners counts learners in place as having taken over, the smallest lag first, over and over until none qualifies.
@@ -142,7 +193,7 @@ func (w *weighing) sweep() bool {
 	givers, takers := w.givers(), w.takers()
 	gave, took := make([]bool, len(w.instances)), make([]bool, len(w.instances))
 	moved := false
-	for len(givers.items) > 0 && len(takers.items) > 0 {
+	for len(givers.items) > 0 && len(takers.items) > 0 && !(w.single && moved) {
 		from, to := givers.items[0], takers.items[0]
 		if gave[to] {
 			takers.settleTop(false)

@@ -20,17 +20,18 @@ type world struct {
 	mode    assignor.HandoverMode
 	rejoin  assignor.RejoinMode
 	workers []*worker
-	memory  *assignor.Assignment      // the last answer that was delivered
-	older   []*assignor.Assignment    // what leaders remembered before
-	disks   map[string]diskState      // what vanished instances left, for when they come back
+	memory  *assignor.Assignment       // the last answer that was delivered
+	older   []*assignor.Assignment     // what leaders remembered before
+	disks   map[string]diskState       // what vanished instances left, for when they come back
 	last    map[assignor.TaskID]place  // where each task was to run last
 	ran     map[assignor.TaskID]string // the instance that truly ran it last
-	lost    map[assignor.TaskID]bool  // tasks that L3 says nothing of until they run again
-	idle    map[assignor.TaskID]int   // for how many rounds a task has been running nowhere
-	hot     map[copyAt]bool           // which copies had caught up in the last round
-	revoked map[assignor.TaskID]bool  // tasks that the last answer told somebody to stop
+	lost    map[assignor.TaskID]bool   // tasks that L3 says nothing of until they run again
+	idle    map[assignor.TaskID]int    // for how many rounds a task has been running nowhere
+	hot     map[copyAt]bool            // which copies had caught up in the last round
+	revoked map[assignor.TaskID]bool   // tasks that the last answer told somebody to stop
 	named   int
 	rebuilt bool // the memory of this round is made of reports
+	all     bool // print all rounds
 	quiet   bool // the events are over: everybody applies every answer
 	dirty   int  // the last round in which some member missed an answer or was slow to apply it
 	rounds  int
@@ -88,6 +89,9 @@ func (w *world) rows() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "config: %+v\nhandover: %v, rejoin: %v\n", w.config, w.mode, w.rejoin)
 	first := max(0, len(w.log)-8)
+	if w.all {
+		first = 0
+	}
 	for n, l := range w.log[first:] {
 		fmt.Fprintf(&b, "--- round %d: %s\nmemory: %s\n", first+n, strings.Join(l.events, ", "), l.memory)
 		for i := range l.in {

@@ -1,0 +1,255 @@
+package assignor_test
+
+import (
+	"slices"
+
+	"github.com/incremental-rebalance/assignor"
+)
+
+// settling is a quiet continuation: everybody applies every answer, all copies catch up, and nothing else happens.
+type settling struct {
+	*world
+	rounds int
+	last   *assignor.Assignment
+	where  map[assignor.TaskID]string // the instance that has each stateful task, or will once its owner has stopped it
+	moves  map[assignor.TaskID]int    // how often it has changed since the base
+	base   int                        // the first round since which the leader has known everything and awaited nobody, -1 before
+	fewest int64                      // the fewest moves that level what the base left
+}
+
+// settle lets the group settle. It fails where that takes longer than it may (see limit).
+func (w *world) settle() *settling {
+	w.quiet = true
+	s := &settling{world: w, base: -1}
+	for _, k := range w.workers {
+		k.stuck = map[assignor.TaskID]bool{}
+	}
+	for ; ; s.rounds++ {
+		w.config.SincePrevious = w.config.RejoinDelay // whoever is awaited does not come back
+		certain := !slices.ContainsFunc(w.workers, func(k *worker) bool {
+			return k.fresh != nil || k.report.Generation < w.generation() || w.restoring(k)
+		})
+		before := s.last
+		s.last = w.round(w.memory)
+		s.follow(certain)
+		w.deliver(s.last, func(*worker) string { return "applies" })
+		if fixed(before, s.last) {
+			return s
+		}
+		if s.rounds >= s.limit() {
+			w.failf("L1: not settled after %d rounds, the base was round %d", s.rounds, s.base)
+		}
+		if !s.last.FollowUp { // else the next round comes at once
+			w.catchUp()
+		}
+	}
+}
+
+// restoring reports whether a member runs a task that it has yet to catch up with. It may have to give it back (R1.2).
+func (w *world) restoring(k *worker) bool {
+	return slices.ContainsFunc(k.report.Standbys, func(c assignor.Replica) bool { return k.runs[c.Task] && !caughtUp(w.config, c.Lag) })
+}
+
+// generation returns that of the last answer, as far as it was ever delivered.
+func (w *world) generation() int32 {
+	if w.memory == nil {
+		return 0
+	}
+	return w.memory.Generation
+}
+
+// limit returns after how many rounds the group must have settled.
+func (s *settling) limit() int { return 100 }
+
+// follow notes where the answer has every stateful task, and how many moves that took.
+func (s *settling) follow(certain bool) {
+	where, whole := s.places()
+	if !certain {
+		s.base = -1
+	}
+	if s.base < 0 && certain && whole && len(s.last.Departed) == 0 {
+		s.base, s.moves = s.rounds, map[assignor.TaskID]int{}
+		s.fewest = s.statefulMoves(where)
+	} else if s.base >= 0 {
+		for task, at := range where {
+			if at != s.where[task] {
+				s.moves[task]++
+			}
+		}
+	}
+	s.where = where
+}
+
+// places returns the instance of each stateful task, and whether that is known of all of them.
+func (s *settling) places() (where map[assignor.TaskID]string, whole bool) {
+	where = s.placesOf(s.last)
+	for _, m := range s.last.Moves {
+		if m.Kind == assignor.MoveRevoke && s.has(m.Task) && !s.stateless(m.Task) {
+			if m.Reason != assignor.ReasonLearnerCaughtUp && m.Reason != assignor.ReasonSiblings && m.Reason != assignor.ReasonMemberLeaving {
+				return where, false // the next round decides it anew
+			}
+			where[m.Task] = s.worker(m.To).instance()
+		}
+	}
+	return where, true
+}
+
+// placesOf returns the instance that runs each stateful task.
+func (w *world) placesOf(a *assignor.Assignment) map[assignor.TaskID]string {
+	where := map[assignor.TaskID]string{}
+	for i := range a.Members {
+		for _, task := range a.Members[i].Active {
+			if w.has(task) && !w.stateless(task) {
+				where[task] = a.Members[i].Instance
+			}
+		}
+	}
+	return where
+}
+
+// checkMoved checks L1 and L2: once the leader knew everything, no task has changed instance twice, and as few have as any plan
+// could make do with (unit weights, not under NewInstancesOnly).
+func (s *settling) checkMoved() {
+	sum := int64(0)
+	for task, n := range s.moves {
+		sum += int64(n)
+		if n > 1 {
+			s.failf("L1: %v has changed instance %d times since round %d", task, n, s.base)
+		}
+	}
+	if unit, _ := s.unit(); unit && !s.config.NewInstancesOnly && sum != s.fewest {
+		s.failf("L2: %d stateful tasks have moved since round %d, want %d", sum, s.base, s.fewest)
+	}
+}
+
+// fixed reports whether an answer repeats the last one and decides nothing.
+func fixed(before, a *assignor.Assignment) bool {
+	if before == nil || a.FollowUp || len(a.Moves)+len(a.Departed) > 0 || len(before.Members) != len(a.Members) {
+		return false
+	}
+	for i := range a.Members {
+		was, is := &before.Members[i], &a.Members[i]
+		if was.Member != is.Member || len(is.Learners)+len(is.Revoke) > 0 ||
+			!slices.Equal(was.Active, is.Active) || !slices.Equal(was.Standbys, is.Standbys) || len(was.Learners)+len(was.Revoke) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// catchUp makes all copies catch up; of the learners of a member that calls for a round as soon as one has, one.
+func (w *world) catchUp() {
+	for _, k := range w.workers {
+		for i := range k.report.Standbys {
+			k.report.Standbys[i].Lag = 0
+		}
+		for i := range k.report.Learners {
+			if was := k.report.Learners[i].Lag; was != 0 {
+				k.report.Learners[i].Lag = 0
+				if w.rejoin == assignor.Eager {
+					break
+				}
+			}
+		}
+	}
+}
+
+// checkSettled holds a fixed point against L1 and R4, R6, R7 and R8.
+func (w *world) checkSettled(a *assignor.Assignment) {
+	parties := w.partiesOf(a)
+	if !slices.ContainsFunc(parties, func(p *party) bool { return !p.leaving }) {
+		return // nothing moves
+	}
+	unit, unitAll := w.unit()
+	if n := w.statefulMoves(w.placesOf(a)); unit && !w.config.NewInstancesOnly && n > 0 {
+		w.failf("L1: settled, but %d stateful tasks should move", n)
+	}
+	if n := w.statelessMoves(a); unitAll && !w.config.NewInstancesOnly && n > 0 {
+		w.failf("L1: settled, but %d stateless tasks should move", n)
+	}
+	if everybodySpeaks := !slices.ContainsFunc(parties, func(p *party) bool { return !p.leaving && !p.speaks }); unit && everybodySpeaks && !w.config.NewInstancesOnly {
+		w.checkRanges(parties)
+	}
+	w.checkDrained(a)
+	w.checkSiblings(parties, a)
+	w.checkStandbys(parties, a)
+}
+
+// checkRanges checks that every instance that stays is within its range of the stateful tasks.
+func (w *world) checkRanges(parties []*party) {
+	total, sum := int64(0), int64(0)
+	for _, p := range parties {
+		total += p.stateful
+		if p.stays {
+			sum += p.capacity
+		}
+	}
+	for _, p := range parties {
+		if lo, hi := share(total, p.capacity, sum, int64(w.config.ImbalancePercent)); p.stays && (p.stateful < lo || p.stateful > hi) {
+			w.failf("L1: settled, and %s has %d stateful tasks, want %d to %d", p.name, p.stateful, lo, hi)
+		}
+	}
+}
+
+// checkDrained checks that members that leave have nothing left, but for tasks that the topology does not have.
+func (w *world) checkDrained(a *assignor.Assignment) {
+	for i := range a.Members {
+		ma := &a.Members[i]
+		if ma.Leaving && len(ma.Learners)+len(ma.Standbys) > 0 || ma.Leaving && slices.ContainsFunc(ma.Active, w.has) {
+			w.failf("R7: settled, and %s has not drained", ma.Member)
+		}
+	}
+}
+
+// checkSiblings checks that the members of one instance are at most one apart, for their capacity.
+func (w *world) checkSiblings(parties []*party, a *assignor.Assignment) {
+	for _, p := range parties {
+		sum := int64(0)
+		for _, k := range p.members {
+			sum += max(1, int64(k.report.Capacity))
+		}
+		for _, k := range p.members {
+			ma, _ := a.For(k.report.ID)
+			n := int64(len(ma.Active))
+			for _, task := range ma.Active {
+				if !w.has(task) {
+					n--
+				}
+			}
+			lo, hi := share(p.stateful+p.others, max(1, int64(k.report.Capacity)), sum, 0)
+			if n < lo || n > hi {
+				w.failf("R8: settled, and %s has %d of the %d tasks of %s, want %d to %d", ma.Member, n, p.stateful+p.others, p.name, lo, hi)
+			}
+		}
+	}
+}
+
+// checkStandbys checks that every task has as many standbys as it can have.
+func (w *world) checkStandbys(parties []*party, a *assignor.Assignment) {
+	staying := 0
+	for _, p := range parties {
+		if p.stays {
+			staying++
+		}
+	}
+	count := map[assignor.TaskID]int{}
+	for i := range a.Members {
+		for _, task := range a.Members[i].Standbys {
+			count[task]++
+		}
+	}
+	missing := 0
+	for _, task := range w.tasks() {
+		if w.stateless(task) {
+			continue
+		}
+		want := min(w.config.Standbys, staying-1)
+		missing += w.config.Standbys - want
+		if count[task] != want {
+			w.failf("R6: settled, and %v has %d standbys, want %d", task, count[task], want)
+		}
+	}
+	if a.MissingStandbys != missing {
+		w.failf("R6: MissingStandbys is %d, want %d", a.MissingStandbys, missing)
+	}
+}
