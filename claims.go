@@ -325,7 +325,8 @@ func (r *round) settleClaims(t int32, claims []claim) {
 	}
 }
 
-// readMemory finds who ran each task in the last round, for the tasks that nobody claims, and what was to be stopped.
+// readMemory finds who ran each task in the last round, for the tasks that nobody claims, and what was to be stopped (and for whom:
+// see handoverOrdered).
 func (r *round) readMemory() {
 	mem := &r.memory
 	if mem.prev == nil {
@@ -338,7 +339,7 @@ func (r *round) readMemory() {
 			}
 		}
 	}
-	if r.claimed < int(r.topology.size()) {
+	if r.claimed < int(r.topology.size()) || len(mem.revokes) > 0 {
 		r.rememberOwners()
 	}
 	slices.SortFunc(mem.revokes, func(a, b revoke) int {
