@@ -24,6 +24,7 @@ type twinWorld struct {
 	older    *assignor.Assignment
 	gone     []assignor.Member // members that crashed; their disks are still there
 	named    int
+	large    int // how much larger than usual the world is
 	careless int // percent of the answers that are missed
 	garbage  int // percent of the reports that say something that cannot be
 }
@@ -31,11 +32,15 @@ type twinWorld struct {
 func newTwinWorld(seed uint64) *twinWorld {
 	w := &twinWorld{Rand: rand.New(rand.NewPCG(seed, 0x7 /* any constant */))}
 	w.mode = assignor.HandoverMode(w.IntN(2))
+	w.large = 1
+	if w.chance(2) {
+		w.large = 1 + w.IntN(5)
+	}
 	w.careless = twinOne(w, 0, 0, 5, 20)
 	w.garbage = twinOne(w, 0, 0, 0, 5, 40)
 	w.newTopology()
 	w.newConfig()
-	for range 1 + w.IntN(5) {
+	for range 1 + w.IntN(3+2*w.large) {
 		w.joinInstance()
 	}
 	if w.chance(20) {
@@ -58,7 +63,7 @@ func (w *twinWorld) newTopology() {
 	w.config.Topology = nil
 	for range twinOne(w, 1, 1, 2, 3, 4) {
 		k := w.IntN(len(ids))
-		sub := assignor.Subtopology{ID: ids[k], Partitions: w.Int32N(9), Weight: twinOne(w, weights...), Stateless: w.chance(stateless)}
+		sub := assignor.Subtopology{ID: ids[k], Partitions: w.Int32N(int32(9 * w.large)), Weight: twinOne(w, weights...), Stateless: w.chance(stateless)}
 		ids = slices.Delete(ids, k, k+1)
 		if w.chance(30) {
 			for range sub.Partitions {
