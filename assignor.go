@@ -177,8 +177,7 @@ type round struct {
 	restoring          []restoration // whether its owner is still restoring it; nil where none says so
 	dest               []int32       // the member that runs it from now on, or onInstance; see at and by
 	why                []Reason      // why dest is not where it was
-	learnAt            []int32       // the instance that learns it
-	learnCopy          []int32       // the copy it learns from, none where it starts from nothing
+	learning           []learning    // the instance that learns it, and the copy that it learns from
 
 	claimed     int            // tasks of the topology that have an owner
 	contested   []claim        // claims on tasks that somebody else claims too
@@ -191,10 +190,12 @@ type round struct {
 	instanceBy  []int32        // by member
 
 	planned     []int64 // by instance: its stateful load once every learner has taken over (while R1 goes on)
-	plan        counts  // the same, by class and instance (from R4 on)
+	have        counts  // by class and instance: the stateful tasks it runs, or will (from R4 on)
+	plan        counts  // the same once every learner has taken over
 	target      counts  // the stateful tasks that each instance should have
 	memberTasks []int32 // by member: the tasks it has that nobody learns (R5)
 	spread      spread
+	picker      picker
 	orphans     []int32
 	awaiting    bool    // some task is awaited: nothing is levelled (R7)
 	revocations []claim // for conflicts (R0), in task order

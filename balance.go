@@ -383,4 +383,24 @@ func (c counts) load(k *kind, i int) int64 {
 	return sum
 }
 
+// tasks returns the number of tasks on instance i, of all classes.
+func (c counts) tasks(i int) int {
+	n := 0
+	for ; i < len(c.n); i += c.instances {
+		n += int(c.n[i])
+	}
+	return n
+}
+
+// on returns the number of tasks on the chosen instances.
+func (c counts) on(chosen []bool) int {
+	n := 0
+	for i, ok := range chosen {
+		if ok {
+			n += c.tasks(i)
+		}
+	}
+	return n
+}
+
 func (c counts) clone() counts { return counts{slices.Clone(c.n), c.instances} }

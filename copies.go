@@ -8,7 +8,6 @@ import (
 // replica is a copy of a stateful task of the topology that its holder does not run.
 type replica struct {
 	lag     uint64 // records still to replay, unknownLag where nobody knows
-	task    int32
 	member  int32
 	learns  bool // reported as a learner
 	expired bool // a learner that has been at it for longer than LearnerTimeout
@@ -75,17 +74,23 @@ func (r *round) copiesOf(t int32) (first, end int32) {
 	return r.copyStart[t], r.copyEnd[t]
 }
 
+// taskOf returns the task of a copy. It costs O(log tasks).
+func (r *round) taskOf(c int32) int32 {
+	t, _ := slices.BinarySearch(r.copyStart, c+1)
+	return int32(t) - 1
+}
+
 func (r *round) hasCopies(t int32) bool {
 	return r.copyStart != nil && r.copyStart[t] < r.copyEnd[t]
 }
 
 // statefulTask returns the number of a task that can have copies, else none.
 func (r *round) statefulTask(id TaskID) int32 {
-	t := r.topology.own(id)
-	if t == none || r.stateless(t) {
+	s := r.topology.subtopology(id.Subtopology)
+	if s == none || r.topology.subs[s].Stateless || uint32(id.Partition) >= uint32(r.topology.subs[s].Partitions) {
 		return none
 	}
-	return t
+	return r.topology.start[s] + id.Partition
 }
 
 func (r *round) stateless(t int32) bool { return r.topology.subs[r.topology.subOf(t)].Stateless }
@@ -104,7 +109,7 @@ func (r *round) addCopy(reported Replica, m int32, learns bool) {
 		r.noteEnded(reported.Task, m, learns)
 		return
 	}
-	c := replica{task: t, lag: lagOf(reported.Lag), member: m, learns: learns, expired: learns && r.config.timedOut(reported)}
+	c := replica{lag: lagOf(reported.Lag), member: m, learns: learns, expired: learns && r.config.timedOut(reported)}
 	if r.runs(t, m) {
 		r.noteRestoring(t, m, c.lag)
 		return

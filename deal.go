@@ -75,12 +75,15 @@ type picker struct {
 	instance int32
 	members  []pickMember
 	groups   []pickGroup
+	heaps    []ranking // of groups, by member, then class of tasks
+	classes  int
+	less     func(a, b int32) bool
 }
 
-// pickMember holds for each class of tasks the groups that one member still has, by excess.
+// pickMember is a member that has tasks to take; its heaps begin at first.
 type pickMember struct {
 	member int32
-	groups []ranking
+	first  int
 }
 
 // pickGroup is what is left of one member's tasks of one subtopology. excess may be out of date, but only too great.
@@ -90,47 +93,70 @@ type pickGroup struct {
 	excess int64
 }
 
-// newPicker returns a picker of the tasks, which it sorts.
-func (r *round) newPicker(i int32, sorted []int32) *picker {
+// newPicker returns a picker of the tasks, which are ascending and which it may sort. There is one at a time: it uses the space of
+// the one before.
+func (r *round) newPicker(i int32, tasks []int32) *picker {
 	r.countSpread()
-	order := func(a, b int32) int {
-		return cmp.Or(cmp.Compare(r.memberOf(a), r.memberOf(b)), cmp.Compare(r.topology.subOf(a), r.topology.subOf(b)),
-			cmp.Compare(r.cost(a), r.cost(b)), cmp.Compare(a, b))
+	p := &r.picker
+	if p.round == nil {
+		p.round, p.less = r, p.lessGroup
+		p.classes = max(len(r.stateful.weights), len(r.statelessKind.weights))
 	}
-	if !slices.IsSortedFunc(sorted, order) {
-		slices.SortFunc(sorted, order)
+	p.instance, p.members, p.groups, p.heaps = i, p.members[:0], p.groups[:0], p.heaps[:0]
+	if len(r.instances[i].members) > 1 {
+		slices.SortFunc(tasks, func(a, b int32) int {
+			return cmp.Or(cmp.Compare(r.memberOf(a), r.memberOf(b)), cmp.Compare(a, b))
+		})
 	}
-	p := &picker{round: r, instance: i}
-	for first, n := 0, 1; n <= len(sorted); n++ {
-		if n < len(sorted) && r.memberOf(sorted[n]) == r.memberOf(sorted[first]) && r.topology.subOf(sorted[n]) == r.topology.subOf(sorted[first]) {
-			continue
-		}
-		p.addGroup(r.memberOf(sorted[first]), sorted[first:n])
-		first = n
+	for len(tasks) > 0 {
+		n := r.groupLen(tasks)
+		p.addGroup(tasks[:n])
+		tasks = tasks[n:]
 	}
-	for m := range p.members {
-		for class := range p.members[m].groups {
-			p.members[m].groups[class].init()
-		}
+	for k := range p.heaps {
+		p.heaps[k].init()
 	}
 	return p
 }
 
-func (p *picker) addGroup(m int32, tasks []int32) {
-	if last := len(p.members) - 1; last < 0 || p.members[last].member != m {
-		classes := max(len(p.stateful.weights), len(p.statelessKind.weights))
-		added := pickMember{m, make([]ranking, classes)}
-		for class := range added.groups {
-			added.groups[class].less = p.lessGroup
-		}
-		p.members = append(p.members, added)
+// groupLen returns how many of the tasks, which are sorted by member, then id, have the member and the subtopology of the first.
+func (r *round) groupLen(tasks []int32) int {
+	m, end := r.memberOf(tasks[0]), r.topology.start[r.topology.subOf(tasks[0])+1]
+	n := 1
+	for n < len(tasks) && tasks[n] < end && r.memberOf(tasks[n]) == m {
+		n++
 	}
-	sub := p.topology.subOf(tasks[0])
-	g := int32(len(p.groups))
-	p.groups = append(p.groups, pickGroup{sub, tasks, p.excess(p.instance, sub)})
-	ranking := &p.members[len(p.members)-1].groups[p.classOfSub(sub)]
-	ranking.items = append(ranking.items, g)
+	return n
 }
+
+func (p *picker) addGroup(tasks []int32) {
+	m, sub := p.memberOf(tasks[0]), p.topology.subOf(tasks[0])
+	if p.topology.subs[sub].RestoreCost != nil {
+		slices.SortFunc(tasks, func(a, b int32) int { return cmp.Or(cmp.Compare(p.cost(a), p.cost(b)), cmp.Compare(a, b)) })
+	}
+	if last := len(p.members) - 1; last < 0 || p.members[last].member != m {
+		p.members = append(p.members, pickMember{m, len(p.heaps)})
+		for range p.classes {
+			p.addHeap()
+		}
+	}
+	h := p.heap(&p.members[len(p.members)-1], p.classOfSub(sub))
+	h.items = append(h.items, int32(len(p.groups)))
+	p.groups = append(p.groups, pickGroup{sub, tasks, p.excess(p.instance, sub)})
+}
+
+// addHeap adds an empty heap, in the space of an earlier picker's if there was one.
+func (p *picker) addHeap() {
+	if n := len(p.heaps); n < cap(p.heaps) {
+		p.heaps = p.heaps[:n+1]
+		p.heaps[n].items = p.heaps[n].items[:0]
+	} else {
+		p.heaps = append(p.heaps, ranking{})
+	}
+	p.heaps[len(p.heaps)-1].less = p.less
+}
+
+func (p *picker) heap(pm *pickMember, class int32) *ranking { return &p.heaps[pm.first+int(class)] }
 
 func (p *picker) lessGroup(a, b int32) bool {
 	if p.groups[a].excess != p.groups[b].excess {
@@ -154,7 +180,7 @@ func (p *picker) next(class int32, fits func(t int32) bool) int32 {
 		if pm == nil {
 			return none
 		}
-		h := &pm.groups[class]
+		h := p.heap(pm, class)
 		g := &p.groups[h.items[0]]
 		for now := p.excess(p.instance, g.sub); now < g.excess; now = p.excess(p.instance, g.sub) {
 			g.excess = now
@@ -183,7 +209,7 @@ func (p *picker) fullest(class int32) *pickMember {
 	var best *pickMember
 	for i := range p.members {
 		pm := &p.members[i]
-		if len(pm.groups[class].items) == 0 {
+		if len(p.heap(pm, class).items) == 0 {
 			continue
 		}
 		if best == nil || p.fuller(pm.member, best.member) {
@@ -223,14 +249,7 @@ func (r *round) deal(pool []int32, room []int64, groups [][]int32, give func(t, 
 	if !slices.IsSorted(pool) {
 		slices.Sort(pool)
 	}
-	var segments []segment
-	for first, n := 0, 1; n <= len(pool); n++ {
-		if n < len(pool) && r.topology.subOf(pool[n]) == r.topology.subOf(pool[first]) {
-			continue
-		}
-		segments = append(segments, segment{r.topology.subOf(pool[first]), pool[first:n], n - first})
-		first = n
-	}
+	segments := r.segments(pool)
 	takers := slices.Concat(groups...)
 	if len(segments)*len(takers) > maxSpread || r.spread.cells == nil {
 		r.dealInOrder(pool, room, groups, give)
@@ -243,6 +262,22 @@ func (r *round) deal(pool []int32, room []int64, groups [][]int32, give func(t, 
 		first += len(group)
 	}
 	handOver(segments, takers, takes, give)
+}
+
+// segments cuts a pool at the borders of subtopologies.
+func (r *round) segments(pool []int32) []segment {
+	var segments []segment
+	for len(pool) > 0 {
+		sub := r.topology.subOf(pool[0])
+		end := r.topology.start[sub+1]
+		n := 1
+		for n < len(pool) && pool[n] < end {
+			n++
+		}
+		segments = append(segments, segment{sub, pool[:n], n})
+		pool = pool[n:]
+	}
+	return segments
 }
 
 // takeTurns counts in takes how many tasks of each segment each taker gets.

@@ -38,11 +38,8 @@ func (t *topology) all() int { return int(t.size()) + len(t.foreign) }
 // own returns the dense number of a task of the topology, and none of any other. It costs O(1) where the ids of the
 // subtopologies are 0, 1, 2..., else O(log subtopologies).
 func (t *topology) own(id TaskID) int32 {
-	s := id.Subtopology
-	if !t.dense {
-		s = t.subtopology(s)
-	}
-	if uint32(s) >= uint32(len(t.subs)) || uint32(id.Partition) >= uint32(t.start[s+1]-t.start[s]) {
+	s := t.subtopology(id.Subtopology)
+	if s == none || uint32(id.Partition) >= uint32(t.start[s+1]-t.start[s]) {
 		return none
 	}
 	return t.start[s] + id.Partition
@@ -59,7 +56,18 @@ func (t *topology) number(id TaskID) int32 {
 	return none
 }
 
+// subtopology returns the index in subs of the subtopology with an id, none where there is none.
 func (t *topology) subtopology(id int32) int32 {
+	if t.dense {
+		if uint32(id) < uint32(len(t.subs)) {
+			return id
+		}
+		return none
+	}
+	return t.searchSubtopology(id)
+}
+
+func (t *topology) searchSubtopology(id int32) int32 {
 	s, ok := slices.BinarySearchFunc(t.subs, id, func(sub Subtopology, id int32) int { return cmp.Compare(sub.ID, id) })
 	if !ok {
 		return none

@@ -74,7 +74,7 @@ func (r *round) levelLearners() {
 	r.countMembers()
 	k := &r.stateful
 	have, incoming := r.countTasks(k), make([]int64, len(k.weights))
-	r.plan, r.target = r.planTasks(have), have
+	r.have, r.plan, r.target = have, r.planTasks(have), have
 	if r.allLeave || len(k.weights) == 0 {
 		return
 	}
@@ -250,7 +250,7 @@ func (r *round) newHandout(givers []int32) *handout {
 	for _, i := range givers {
 		gives[i] = true
 	}
-	h.tasks = r.tasksOf(&r.stateful, gives, func(t int32) bool { return r.learnerAt(t) == none && !r.waits(t) })
+	h.tasks = r.tasksOf(&r.stateful, r.have, gives, func(t int32) bool { return r.learnerAt(t) == none && !r.waits(t) })
 	return h
 }
 
@@ -278,9 +278,17 @@ func (r *round) atWork(c int32) bool {
 	return c != none && !r.caughtUp(c) && !r.copies[c].expired
 }
 
-// tasksOf returns, by instance and in id order, the placed tasks of a kind on the chosen instances that admit accepts.
-func (r *round) tasksOf(k *kind, chosen []bool, admit func(t int32) bool) [][]int32 {
+// tasksOf returns, by instance and in id order, the placed tasks of a kind on the chosen instances that admit accepts. have is how
+// many there are on each.
+func (r *round) tasksOf(k *kind, have counts, chosen []bool, admit func(t int32) bool) [][]int32 {
 	lists := make([][]int32, len(r.instances))
+	room := make([]int32, have.on(chosen))
+	for i := range lists {
+		if chosen[i] {
+			n := have.tasks(i)
+			lists[i], room = room[:0:n], room[n:]
+		}
+	}
 	for s, class := range k.classOf {
 		if class == none {
 			continue
@@ -346,7 +354,7 @@ func (h *handout) promoteEqual(i int32, held []int32, surplus []int64) {
 	free := h.caughtUp(held[0])
 	copyOf := func(t int32) int32 { // the first of t that can be promoted
 		k, _ := slices.BinarySearch(held, h.copyStart[t])
-		for ; k < len(held) && h.copies[held[k]].task == t; k++ {
+		for ; k < len(held) && h.taskOf(held[k]) == t; k++ {
 			if h.canTake(t, held[k]) && (free || h.slots > 0) {
 				return held[k]
 			}
@@ -355,7 +363,7 @@ func (h *handout) promoteEqual(i int32, held []int32, surplus []int64) {
 	}
 	var tasks []int32
 	for _, c := range held {
-		if t := h.copies[c].task; h.learnerAt(t) == none && copyOf(t) != none && (len(tasks) == 0 || tasks[len(tasks)-1] != t) {
+		if t := h.taskOf(c); h.learnerAt(t) == none && copyOf(t) != none && (len(tasks) == 0 || tasks[len(tasks)-1] != t) {
 			tasks = append(tasks, t)
 		}
 	}

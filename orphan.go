@@ -116,7 +116,7 @@ func (r *round) shedStateless(have, target counts) {
 			gives[i] = gives[i] || n > target.of(int32(class))[i] || n > 0 && r.instances[i].leaving
 		}
 	}
-	tasks := r.tasksOf(&r.statelessKind, gives, func(t int32) bool { return r.owner[t] != none && r.running(t) && !r.waits(t) })
+	tasks := r.tasksOf(&r.statelessKind, have, gives, func(t int32) bool { return r.owner[t] != none && r.running(t) && !r.waits(t) })
 	for i := range r.instances {
 		if len(tasks[i]) > 0 {
 			r.shedStatelessFrom(int32(i), tasks[i], have, target)

@@ -44,32 +44,34 @@ func (r *round) setRunning(t int32, run bool) {
 	r.stopped[t] = !run
 }
 
+// learning is who learns a task, counted from 1, so that a new array of them says that nobody learns anything.
+type learning struct{ at, from int32 }
+
 // learnerAt returns the instance that learns the task, none where nobody does.
 func (r *round) learnerAt(t int32) int32 {
-	if r.learnAt == nil {
+	if r.learning == nil {
 		return none
 	}
-	return r.learnAt[t]
+	return r.learning[t].at - 1
 }
 
 // learnerCopy returns the copy that the learner of the task starts from, none where it has none.
 func (r *round) learnerCopy(t int32) int32 {
-	if r.learnCopy == nil {
+	if r.learning == nil {
 		return none
 	}
-	return r.learnCopy[t]
+	return r.learning[t].from - 1
 }
 
 // setLearner makes instance i learn the task, from copy c if that is not none. An i of none ends the learner.
 func (r *round) setLearner(t, i, c int32) {
-	if r.learnAt == nil {
-		r.learnAt = filled(int(r.topology.size()), none)
-		r.learnCopy = filled(int(r.topology.size()), none)
+	if r.learning == nil {
+		r.learning = make([]learning, r.topology.size())
 	}
 	if i != none {
 		r.learned = append(r.learned, t)
 	}
-	r.learnAt[t], r.learnCopy[t] = i, c
+	r.learning[t] = learning{i + 1, c + 1}
 }
 
 func (r *round) whyOf(t int32) Reason {

@@ -8,6 +8,12 @@ func (s *standbys) findTasks() {
 	if s.copyStart == nil && len(s.learned) == 0 && s.config.Standbys == 0 {
 		return
 	}
+	if s.copyStart == nil && s.config.Standbys == 0 {
+		s.copied = slices.Clone(s.learned)
+		slices.Sort(s.copied)
+		s.copied = slices.Compact(s.copied)
+		return
+	}
 	lookForWhole := s.config.Standbys > 0 && len(s.config.SpreadTags) == 0 && !s.allLeave && s.copyStart != nil
 	keeps := s.holdersThatStay()
 	if lookForWhole {
