@@ -117,16 +117,13 @@ func compareTwins(t *testing.T, seed uint64, tally *twinTally) {
 	w := newTwinWorld(seed)
 	for round := range 1 + w.IntN(10) {
 		members := w.reports()
-		got, err := assignor.Assign(members, w.memory, w.config)
+		got, err := twinInput{members, w.memory, w.config}.answer()
 		w.shuffle(members)
+		in := twinInput{members, w.memory, w.config}
 		want, wantErr := naiveAssign(members, w.memory, w.config)
-		if diff := twinDifference(got, err, want, wantErr); diff != "" {
-			t.Errorf("seed %d, round %d: %s\n%s\n--- Assign\n%s\n--- its twin\n%s", seed, round, diff,
-				twinRows(members, w.memory, w.config), twinAnswer(got), twinAnswer(want))
-			return
-		}
-		if err != nil {
-			t.Errorf("seed %d: %v", seed, err)
+		if diff := twinDifference(got, err, want, wantErr); diff != "" || err != nil {
+			small := in.shrink()
+			t.Errorf("seed %d, round %d: %s\n%s\nas small as can be: %s\n%s", seed, round, diff, in.report(), small.difference(), small.report())
 			return
 		}
 		tally.add(got)
