@@ -1,0 +1,226 @@
+package assignor
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The wire format, version 1.
+//
+// The broker keeps every member's join metadata and assignment of a group in one record, capped at 1 MB by default: that is
+// the budget for all members together, and the reason for the care below. A number is an unsigned LEB128 varint ("uvarint")
+// unless its row says otherwise; a value is coded in one way only, so equal values are equal bytes and a reader rejects
+// any other form of them. testdata/encoding holds an annotated example of everything here.
+//
+//	report (Member)         assignment (MemberAssignment)   memory (Assignment)
+//	+--------------------+  +--------------------+          +--------------------+
+//	| 1 header: 0x11     |  | 1 header: 0x21     |          | 1 header: 0x31     |
+//	| 2 flags            |  | 2 flags            |          | 1 flags            |
+//	| . generation       |  | . generation       |          | . generation       |
+//	| . ID: length, bytes|  | . Member           |          | . instance table   |
+//	| . Instance         |  | . Instance         |          | . count of members |
+//	| . Version          |  | . Version          |          | . each: flags, name|
+//	| . Capacity         |  |                    |          |   instance, version|
+//	| . LeavingFor       |  |                    |          |   Active, Revoke   |
+//	| . Tags             |  | . Active           |          | . Departed: count, |
+//	| . Active, Revoked  |  | . Handover         |          |   each: Instance,  |
+//	| . Learners, lags   |  | . Revoke, Learners |          |   Absent, Tasks    |
+//	| . Standbys, lags   |  | . Standbys         |          |                    |
+//	| . tagged fields    |  | . tagged fields    |          | . tagged fields    |
+//	+--------------------+  +--------------------+          +--------------------+
+//
+// header: the kind in the upper half, the wire's major version in the lower one. It is not Member.Version: that is the
+// protocol a member speaks, this is how its bytes are laid out. What is empty or zero takes no byte but its bit in the flags
+// (little-endian where there are two bytes; bits that have no meaning are 0):
+//
+//	bit 0      Leaving
+//	bits 1-2   Version: 0, 1, 2, or 3 for a byte that holds it
+//	bits 3-4   Instance: 0 empty, 1 equal to the member's name, 2 follows (in a memory: its index in the instance table)
+//	report     5 Capacity, 6 LeavingFor, 7 Tags, 8 Active, 9 Revoked, 10 Learners, 11 Standbys
+//	assignment 5 FollowUp, 8 Active, 9 Handover, 10 Revoke, 11 Learners, 12 Standbys
+//	memory     of each member: 5 Active, 6 Revoke. Of the whole: 0 Departed, 7 tagged fields
+//	bit 15     tagged fields
+//
+// Tagged fields: their count, then each as tag, length and bytes, tags ascending. Tag 1 of a report and of an assignment is a
+// memory. Minor versions of this format add tagged fields and nothing else, so any reader of version 1 reads them all; it
+// skips the tags it does not know, and what they held is not in the value it returns.
+//
+// Names that follow another (an instance its member, the names of a memory each other) are coded as the length of the prefix
+// they share with it (127 at most), the length of the rest and the rest. Tags: their count, then each key and value.
+//
+// A list of tasks is a sequence of sets, one a subtopology, in order. A set begins with a head byte: bits 0-2 are its
+// form, bit 3 is set where another set follows, bits 4-7 are the subtopology less the previous one and 1 (the first: the
+// subtopology itself), or 15 where a uvarint holds that less 15. p is its smallest partition, n the number of its tasks:
+//
+//	form            bytes after the head                                              cheapest for
+//	0 single        p                                                                 one task
+//	1 run           p, n-2                                                            p, p+1, ..
+//	2 stride        p, step-2, n-2                                                    p, p+step, ..: round robin
+//	3 runs          p, runs-2, length-1, then for each further run gap-2, length-1    a run with holes
+//	4 strided runs  step-2, then like 3 with (partition-p)/step for every partition   round robin with holes
+//	5 gaps          bits: see below                                                   a random choice
+//	6 bitmap        p, span-2, then a bit for each partition between p and the last   a dense random choice
+//	7 strided bits  step-2, then like 6 with (partition-p)/step for every partition   the same of a round robin
+//
+// span is the last partition (of form 7: its quotient) less the first. step is the greatest that fits. Of the forms that can
+// hold a set the one that takes fewest bytes is used, and of several the one that comes first here. Bits fill each byte from its
+// lowest bit, and a last byte is filled with zeros. Form 5 in bits: n-1 in Elias' gamma code (as many zeros as it has bits
+// below its highest, a one, those bits), k (5 bits), the number of bits of p (5) and p without its highest one; then
+// every gap between neighbours less 1 in Rice's code (its quotient by 2^k in zeros, a one, its remainder in k bits), with the
+// k that gives the fewest bits, and of several the smallest. On a random set that is within 2 or 3 % of the information bound.
+//
+// Handover is coded as a set of positions in Active: one set, of subtopology 0. Behind a list of copies comes a byte, bits
+// 0-1 the form of their lags, bits 2-3 that of their ages (For), bits 4-7 the decimal exponent of the ages' unit (0: a
+// nanosecond, 9: a second, the greatest that fits), then the lags, then the ages. A column of form 0 is all zeros and has no
+// bytes; form 1 is one code for all; form 2 is the set of the positions with other values than 0, then a code for each. The
+// code of a lag is the lag, and 0 where it is unknown; that of an age is the age in its unit.
+
+const (
+	// MaxPayload is the limit of [Assignment.Encode] where the caller gives none, in bytes: what a broker stores of a group by
+	// default (Kafka's message.max.bytes), all members together.
+	MaxPayload = 1 << 20
+
+	// MemoryKeepers is the number of members that [Assignment.Encode] hands the leader's memory to.
+	MemoryKeepers = 3
+)
+
+// Encoding and decoding fail with one of these, wrapped with the member or the bytes they concern.
+var (
+	// ErrPayloadTooLarge: the payloads of a group exceed the limit even without any memory, or one value has more than
+	// [MaxTasks] tasks.
+	ErrPayloadTooLarge = errors.New("assignor: payload too large")
+	// ErrCorrupt: the bytes are truncated, are of another kind, or are not the encoding of any value.
+	ErrCorrupt = errors.New("assignor: corrupt encoding")
+	// ErrVersion: the bytes are of a major version of the format that this library does not know.
+	ErrVersion = errors.New("assignor: unknown encoding version")
+)
+
+// wireVersion is the major version of the format in the header byte.
+const wireVersion = 1
+
+// kind is what a header byte announces.
+type kind uint8
+
+const (
+	kindReport     kind = 1 // a Member
+	kindAssignment kind = 2 // a MemberAssignment, with or without a memory
+	kindMemory     kind = 3 // an Assignment
+)
+
+func (k kind) String() string {
+	switch k {
+	case kindReport:
+		return "report"
+	case kindAssignment:
+		return "assignment"
+	case kindMemory:
+		return "memory"
+	}
+	return fmt.Sprintf("kind %d", uint8(k))
+}
+
+func (k kind) header() byte { return byte(k)<<4 | wireVersion }
+
+// AppendBinary appends what MarshalBinary returns to b.
+func (m Member) AppendBinary(b []byte) ([]byte, error) {
+	e := encoder{buf: b, who: m.ID}
+	e.report(&m)
+	return e.result(len(b))
+}
+
+// MarshalBinary returns the report as join metadata. Lists are sorted on the way, a task listed twice counts once (of two
+// copies the one with the smaller lag), every negative lag becomes [UnknownLag], and of the Memory only what
+// [Assignment.MarshalBinary] keeps goes along; else [Member.UnmarshalBinary] returns an equal value. An empty ID is encodable.
+// A Memory with which there would be more than [MaxTasks] tasks is left out: it would cost the member its place in the group.
+//
+// It fails with [ErrMember] for a task whose numbers are negative and with [ErrPayloadTooLarge] for more than MaxTasks tasks.
+// It costs O(tasks), and O(tasks log tasks) where they are not sorted.
+func (m Member) MarshalBinary() ([]byte, error) { return m.AppendBinary(nil) }
+
+// UnmarshalBinary sets m to the report that data holds; it keeps no reference to data. It fails with [ErrCorrupt] or
+// [ErrVersion], and then m is as it was.
+func (m *Member) UnmarshalBinary(data []byte) error {
+	d := newDecoder(data)
+	v := d.report()
+	if d.recount() {
+		v = d.report()
+	}
+	if d.err == nil {
+		*m = v
+	}
+	return d.err
+}
+
+// AppendBinary appends what MarshalBinary returns to b.
+func (ma MemberAssignment) AppendBinary(b []byte) ([]byte, error) {
+	e := encoder{buf: b, who: ma.Member}
+	e.assignment(&ma)
+	return e.result(len(b))
+}
+
+// MarshalBinary returns the assignment in full, whatever its Version; [Assignment.Encode] writes for the member's. Its lists
+// are sorted on the way, else [MemberAssignment.UnmarshalBinary] returns an equal value.
+//
+// It fails with [ErrMember] for a task whose numbers are negative and for a Handover that is not in Active, and with
+// [ErrPayloadTooLarge] for more than [MaxTasks] tasks.
+func (ma MemberAssignment) MarshalBinary() ([]byte, error) { return ma.AppendBinary(nil) }
+
+// UnmarshalBinary sets ma to the assignment that data holds; a memory that came with it is skipped ([Decode] returns it). It
+// fails with [ErrCorrupt] or [ErrVersion], and then ma is as it was.
+func (ma *MemberAssignment) UnmarshalBinary(data []byte) error {
+	d := newDecoder(data)
+	v, _ := d.assignment(memorySkipped)
+	if d.recount() {
+		v, _ = d.assignment(memorySkipped)
+	}
+	if d.err == nil {
+		*ma = v
+	}
+	return d.err
+}
+
+// AppendBinary appends what MarshalBinary returns to b.
+func (a *Assignment) AppendBinary(b []byte) ([]byte, error) {
+	e := encoder{buf: b}
+	e.memory(a)
+	return e.result(len(b))
+}
+
+// MarshalBinary returns the leader's memory: what [Assign] reads of its prevAssignment. That is the Generation, the
+// Departed, and each member's Member, Instance, Leaving, Version, Active and Revoke; not the copies, moves and deadlines,
+// which the members report or the next round computes. Members and departed instances are sorted on the way.
+//
+// It fails with [ErrMember] where two members, or two departed instances, have one name or a task has negative numbers, and
+// with [ErrPayloadTooLarge] for more than [MaxTasks] tasks.
+func (a *Assignment) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
+
+// UnmarshalBinary sets a to the memory that data holds. It fails with [ErrCorrupt] or [ErrVersion], and then a is as it was.
+func (a *Assignment) UnmarshalBinary(data []byte) error {
+	d := newDecoder(data)
+	v := d.memory()
+	if d.recount() {
+		v = d.memory()
+	}
+	if d.err == nil {
+		*a = v
+	}
+	return d.err
+}
+
+// Decode returns the assignment that a payload of [Assignment.Encode] holds, and the memory that came with it: nil, but for
+// a keeper, which echoes it in [Member.Memory]. It fails with [ErrCorrupt] or [ErrVersion].
+//
+// Decode and the UnmarshalBinary methods may be given any bytes. They return valid values (sorted lists without
+// duplicates) of at most [MaxTasks] tasks in all, and allocate a small multiple of what they return, or of the bytes where
+// they fail. They read what every minor version of the format writes.
+func Decode(payload []byte) (MemberAssignment, *Assignment, error) {
+	d := newDecoder(payload)
+	ma, memory := d.assignment(memoryRead)
+	if d.recount() {
+		ma, memory = d.assignment(memoryRead)
+	}
+	if d.err != nil {
+		return MemberAssignment{}, nil, d.err
+	}
+	return ma, memory, nil
+}

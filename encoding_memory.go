@@ -1,0 +1,246 @@
+package assignor
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+)
+
+// Bits of the flags of a memory and of each of its members, beside those that all kinds share.
+const (
+	flagMemberActive = 1 << 5
+	flagMemberRevoke = 1 << 6
+	memberFlags      = 1<<7 - 1
+
+	flagDeparted     = 1 << 0
+	flagMemoryFields = 1 << 7
+	memoryFlags      = flagDeparted | flagMemoryFields
+)
+
+// memory appends what the leader must remember of a.
+func (e *encoder) memory(a *Assignment) {
+	members, departed := sortedMembers(a.Members), sortedDepartures(a.Departed)
+	e.byte(kindMemory.header())
+	e.byte(byte(flag(flagDeparted, len(departed) > 0)))
+	e.uvarint(uint64(uint32(a.Generation)))
+	instances := instanceTable(members)
+	e.uvarint(uint64(len(instances)))
+	base := ""
+	for _, instance := range instances {
+		e.name(instance, base)
+		base = instance
+	}
+	e.uvarint(uint64(len(members)))
+	for i, ma := range members {
+		previous := ""
+		if i > 0 {
+			previous = members[i-1].Member
+		}
+		e.rememberMember(ma, i > 0, previous, instances)
+	}
+	e.departures(departed)
+	if n := memoryTasks(a); n > MaxTasks {
+		e.who = "memory"
+		e.checkTasks(n)
+	}
+}
+
+// rememberMember appends one member of a memory. previous is the name of the one before it, if there is one.
+func (e *encoder) rememberMember(ma *MemberAssignment, follows bool, previous string, instances []string) {
+	e.who = ma.Member
+	if follows && ma.Member == previous {
+		e.fail(ErrMember, "two members have this id")
+	}
+	active, revoke := e.normal(ma.Active), e.normal(ma.Revoke)
+	flags := identity{ma.Leaving, ma.Version, 0, ma.Member, ma.Instance}.flags() |
+		flag(flagMemberActive, len(active) > 0) | flag(flagMemberRevoke, len(revoke) > 0)
+	e.byte(byte(flags))
+	e.name(ma.Member, previous)
+	if flags>>flagInstanceShift&3 == instanceFollows {
+		i, _ := slices.BinarySearch(instances, ma.Instance)
+		e.uvarint(uint64(i))
+	}
+	if ma.Version >= versionFollows {
+		e.byte(ma.Version)
+	}
+	e.taskLists(active, revoke)
+}
+
+// instanceTable returns the names of instances that are not those of their members, in order.
+func instanceTable(members []*MemberAssignment) []string {
+	var table []string
+	for _, ma := range members {
+		if ma.Instance != "" && ma.Instance != ma.Member {
+			table = append(table, ma.Instance)
+		}
+	}
+	slices.Sort(table)
+	return slices.Compact(table)
+}
+
+func sortedMembers(members []MemberAssignment) []*MemberAssignment {
+	sorted := make([]*MemberAssignment, len(members))
+	for i := range members {
+		sorted[i] = &members[i]
+	}
+	byName := func(a, b *MemberAssignment) int { return cmp.Compare(a.Member, b.Member) }
+	if !slices.IsSortedFunc(sorted, byName) {
+		slices.SortStableFunc(sorted, byName)
+	}
+	return sorted
+}
+
+func sortedDepartures(departed []Departure) []Departure {
+	sorted := slices.Clone(departed)
+	slices.SortStableFunc(sorted, func(a, b Departure) int { return cmp.Compare(a.Instance, b.Instance) })
+	return sorted
+}
+
+// departures appends the absent instances of a memory, if there are any.
+func (e *encoder) departures(departed []Departure) {
+	if len(departed) == 0 {
+		return
+	}
+	e.uvarint(uint64(len(departed)))
+	previous := ""
+	for i, d := range departed {
+		e.who = d.Instance
+		if i > 0 && d.Instance == previous {
+			e.fail(ErrMember, "this instance departed twice")
+		}
+		e.name(d.Instance, previous)
+		previous = d.Instance
+		e.uvarint(uint64(d.Absent))
+		tasks := e.normal(d.Tasks)
+		e.byte(byte(flag(1, len(tasks) > 0)))
+		e.taskLists(tasks)
+	}
+}
+
+// memory reads an Assignment.
+func (d *decoder) memory() Assignment {
+	a := d.memoryBody()
+	d.finish()
+	return a
+}
+
+// memoryBody reads an Assignment that other bytes may follow.
+func (d *decoder) memoryBody() (a Assignment) {
+	d.header(kindMemory)
+	d.who = ""
+	flags := int(d.byte())
+	if flags&^memoryFlags != 0 {
+		d.fail("flags %#x", flags)
+	}
+	a.Generation = int32(uint32(d.number(math.MaxUint32, "generation")))
+	instances := d.instanceTable()
+	a.Members = d.members(a.Generation, instances)
+	if flags&flagDeparted != 0 {
+		a.Departed = d.departures()
+	}
+	if flags&flagMemoryFields != 0 {
+		d.fields(func(uint64) bool { return false })
+	}
+	return a
+}
+
+func (d *decoder) instanceTable() []string {
+	table := make([]string, d.count(2, "instances"))
+	for i := range table {
+		base := ""
+		if i > 0 {
+			base = table[i-1]
+		}
+		table[i] = d.name(base)
+		if table[i] <= base {
+			d.fail("instance %q follows %q", table[i], base)
+		}
+		if d.err != nil {
+			return nil
+		}
+	}
+	return table
+}
+
+// minMemberBytes is what a member of a memory takes at least: flags, prefix, length, and a byte that tells it from the one
+// before it.
+const minMemberBytes = 3
+
+func (d *decoder) members(generation int32, instances []string) []MemberAssignment {
+	n := d.count(minMemberBytes, "members")
+	if n == 0 {
+		return nil
+	}
+	members, used := make([]MemberAssignment, n), make([]bool, len(instances))
+	for i := range members {
+		ma, base := &members[i], ""
+		if i > 0 {
+			base = members[i-1].Member
+		}
+		ma.Generation = generation
+		d.member(ma, base, instances, used)
+		if i > 0 && ma.Member <= base {
+			d.fail("member %q follows %q", ma.Member, base)
+		}
+		if d.err != nil {
+			return nil
+		}
+	}
+	if slices.Contains(used, false) {
+		d.fail("an instance without a member")
+	}
+	return members
+}
+
+// member reads one member of a memory, which follows the one called base.
+func (d *decoder) member(ma *MemberAssignment, base string, instances []string, used []bool) {
+	flags := int(d.byte())
+	if flags&^memberFlags != 0 {
+		d.fail("flags %#x", flags)
+	}
+	ma.Leaving = flags&flagLeaving != 0
+	ma.Member = d.name(base)
+	ma.Instance = d.instance(flags, ma.Member, func() string {
+		i := d.number(uint64(len(instances)), "index of an instance")
+		if i == uint64(len(instances)) {
+			d.fail("index %d of %d instances", i, i)
+			return ""
+		}
+		used[i] = true
+		return instances[i]
+	})
+	ma.Version = d.version(flags)
+	ma.Active, _ = d.listIf(flags & flagMemberActive)
+	ma.Revoke, _ = d.listIf(flags & flagMemberRevoke)
+}
+
+// minDepartureBytes is what a departure takes at least: prefix, length, absence, flag.
+const minDepartureBytes = 4
+
+func (d *decoder) departures() []Departure {
+	n := d.count(minDepartureBytes, "departures")
+	if n == 0 {
+		d.fail("no departures")
+		return nil
+	}
+	departed := make([]Departure, n)
+	for i := range departed {
+		base := ""
+		if i > 0 {
+			base = departed[i-1].Instance
+		}
+		instance := d.name(base)
+		if i > 0 && instance <= base {
+			d.fail("departure of %q follows that of %q", instance, base)
+		}
+		departed[i].Instance = instance
+		departed[i].Absent = time.Duration(d.uvarint())
+		listed := d.number(1, "flag of a departure")
+		departed[i].Tasks, _ = d.listIf(int(listed))
+		if d.err != nil {
+			return nil
+		}
+	}
+	return departed
+}

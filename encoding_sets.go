@@ -1,0 +1,399 @@
+package assignor
+
+import (
+	"math"
+	"math/bits"
+)
+
+// setForm is how a set of partitions is coded. encoding.go has the table.
+type setForm uint8
+
+const (
+	formSingle setForm = iota
+	formRun
+	formStride
+	formRuns
+	formStridedRuns
+	formGaps
+	formBitmap
+	formStridedBitmap
+)
+
+// gapRun says that the next times members of a set each follow their neighbour by gap.
+type gapRun struct{ gap, times uint32 }
+
+// partitionSet is a set of at least one partition, or position in a list. No two neighbours in gaps have the same gap, so a
+// run of partitions, or a stride, is one gapRun whatever its length; planning costs O(gaps).
+type partitionSet struct {
+	first uint32
+	n     int
+	gaps  []gapRun
+}
+
+// setPlan is the form that takes fewest bytes for a set, and its parameters.
+type setPlan struct {
+	form setForm
+	step uint32 // 1 but for the strided forms
+	k    uint8  // of Rice's code
+	size int    // in bytes, without the head
+}
+
+// or returns the smaller one, p where they are equal: it comes first in the table.
+func (p setPlan) or(other setPlan) setPlan {
+	if other.size < p.size {
+		return other
+	}
+	return p
+}
+
+// plan returns how the set is coded. The forms are compared by their exact sizes.
+func (s *partitionSet) plan() setPlan {
+	if s.n == 1 {
+		return setPlan{form: formSingle, step: 1, size: uvarintLen(s.first)}
+	}
+	span, step := s.extent()
+	var best setPlan
+	if len(s.gaps) == 1 {
+		best = s.planStride(step)
+	} else {
+		best = setPlan{form: formRuns, step: 1, size: s.runsSize(1)}
+		if step > 1 {
+			best = best.or(setPlan{form: formStridedRuns, step: step, size: s.runsSize(step)})
+		}
+	}
+	k, riceBits := s.riceParameter(span)
+	best = best.or(setPlan{form: formGaps, step: 1, k: k, size: s.gapsSize(riceBits)})
+	if span > 1 {
+		best = best.or(setPlan{form: formBitmap, step: 1, size: s.bitmapSize(span)})
+	}
+	if step > 1 && span > step {
+		size := uvarintLen(step-2) + s.bitmapSize(span/step)
+		best = best.or(setPlan{form: formStridedBitmap, step: step, size: size})
+	}
+	return best
+}
+
+// extent returns the last partition less the first, and the greatest step that all gaps are multiples of.
+func (s *partitionSet) extent() (span, step uint32) {
+	for _, g := range s.gaps {
+		span += g.gap * g.times
+		if step != 1 {
+			step = gcd(step, g.gap)
+		}
+	}
+	return span, step
+}
+
+func gcd(a, b uint32) uint32 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+func (s *partitionSet) planStride(step uint32) setPlan {
+	size := uvarintLen(s.first) + uvarintLen(uint32(s.n-2))
+	if step == 1 {
+		return setPlan{form: formRun, step: 1, size: size}
+	}
+	return setPlan{form: formStride, step: step, size: size + uvarintLen(step-2)}
+}
+
+// runsSize returns the size as at least two runs of partitions that follow each other by step, which divides every gap.
+func (s *partitionSet) runsSize(step uint32) int {
+	size, runs, length := uvarintLen(s.first), uint32(1), uint32(1)
+	if step > 1 {
+		size += uvarintLen(step - 2)
+	}
+	for _, g := range s.gaps {
+		if g.gap == step {
+			length += g.times
+			continue
+		}
+		unit := g.gap
+		if step > 1 {
+			unit /= step
+		}
+		size += uvarintLen(length-1) + int(g.times)*uvarintLen(unit-2) + int(g.times-1)
+		runs += g.times
+		length = 1
+	}
+	return size + uvarintLen(length-1) + uvarintLen(runs-2)
+}
+
+// riceParameter returns the k with which Rice's code takes fewest bits for the gaps, and their number. Each step of k costs
+// every gap one bit more and saves half of its quotient, rounded up: less with each step, so the first minimum is the minimum,
+// and a search may begin anywhere.
+func (s *partitionSet) riceParameter(span uint32) (k uint8, size uint64) {
+	n := uint64(s.n - 1)
+	k = uint8(bits.Len64(uint64(span)*11/16/n|1)) - 1 // about log2 of the mean gap x ln 2, which is best for a random set
+	for {
+		below, at, above := s.quotients(k)
+		switch size = n*uint64(k+1) + at; {
+		case k > 0 && size >= n*uint64(k)+below:
+			k--
+		case size > n*uint64(k+2)+above:
+			k++
+		default:
+			return k, size
+		}
+	}
+}
+
+// quotients returns the sums of the gaps' quotients with the parameters k-1 (0 where k is 0), k and k+1.
+func (s *partitionSet) quotients(k uint8) (below, at, above uint64) {
+	under := max(k, 1) - 1
+	for _, g := range s.gaps {
+		v, times := uint64(g.gap-1), uint64(g.times)
+		below += v >> (under & 63) * times
+		at += v >> (k & 63) * times
+		above += v >> ((k + 1) & 63) * times
+	}
+	return below, at, above
+}
+
+// Bits of form 5 that tell the parameter and the width of the first partition.
+const (
+	riceParameterBits = 5
+	widthBits         = 5
+)
+
+func (s *partitionSet) gapsSize(riceBits uint64) int {
+	head := 2*bits.Len(uint(s.n-1)) - 1 + riceParameterBits + widthBits + max(bits.Len32(s.first), 1) - 1
+	return int((uint64(head) + riceBits + 7) / 8)
+}
+
+// bitmapSize returns the size as a bitmap of span+1 bits, of which the first and the last are not written.
+func (s *partitionSet) bitmapSize(span uint32) int {
+	return uvarintLen(s.first) + uvarintLen(span-2) + int((span-1+7)/8)
+}
+
+// set appends a set as its plan says, without a head.
+func (e *encoder) set(s *partitionSet, p setPlan) {
+	if p.form == formGaps {
+		e.gapsForm(s, uint(p.k))
+		return
+	}
+	if p.step > 1 && p.form != formStride {
+		e.uvarint(uint64(p.step - 2))
+	}
+	e.uvarint(uint64(s.first))
+	switch p.form {
+	case formStride:
+		e.uvarint(uint64(p.step - 2))
+		e.uvarint(uint64(s.n - 2))
+	case formRun:
+		e.uvarint(uint64(s.n - 2))
+	case formRuns, formStridedRuns:
+		e.runsForm(s, p.step)
+	case formBitmap, formStridedBitmap:
+		e.bitmapForm(s, p.step)
+	}
+}
+
+func (e *encoder) runsForm(s *partitionSet, step uint32) {
+	runs := uint64(1)
+	for _, g := range s.gaps {
+		if g.gap != step {
+			runs += uint64(g.times)
+		}
+	}
+	e.uvarint(runs - 2)
+	length := uint64(1)
+	for _, g := range s.gaps {
+		if g.gap == step {
+			length += uint64(g.times)
+			continue
+		}
+		for range g.times {
+			e.uvarint(length - 1)
+			e.uvarint(uint64(g.gap/step - 2))
+			length = 1
+		}
+	}
+	e.uvarint(length - 1)
+}
+
+func (e *encoder) gapsForm(s *partitionSet, k uint) {
+	w := bitWriter{buf: e.buf}
+	w.gamma(uint64(s.n - 1))
+	w.put(uint64(k), riceParameterBits)
+	width := uint(bits.Len32(s.first))
+	w.put(uint64(width), widthBits)
+	if width > 1 {
+		w.put(uint64(s.first)&^(1<<(width-1)), width-1)
+	}
+	for _, g := range s.gaps {
+		for range g.times {
+			w.rice(uint64(g.gap-1), k)
+		}
+	}
+	e.buf = w.close()
+}
+
+func (e *encoder) bitmapForm(s *partitionSet, step uint32) {
+	span, _ := s.extent()
+	span /= step
+	e.uvarint(uint64(span - 2))
+	w := bitWriter{buf: e.buf}
+	left := span - 1 // the last bit is not written
+	for _, g := range s.gaps {
+		for range g.times {
+			w.zerosAndOne(g.gap/step-1, &left)
+		}
+	}
+	e.buf = w.close()
+}
+
+// zerosAndOne appends n zeros and a one, of which there is only room for left bits.
+func (w *bitWriter) zerosAndOne(n uint32, left *uint32) {
+	if n < *left {
+		w.unary(uint64(n))
+		*left -= n + 1
+		return
+	}
+	for ; *left > 0; *left -= min(*left, 32) {
+		w.put(0, uint(min(*left, 32)))
+	}
+}
+
+// set reads a set in the given form. It checks that no other form, nor another parameter, would have been chosen for it.
+// The gaps are appended to d.gaps.
+func (d *decoder) set(form setForm) partitionSet {
+	r := setReader{decoder: d, begin: len(d.gaps)}
+	p := setPlan{form: form, step: 1}
+	switch form {
+	case formSingle:
+		r.start(d.partition())
+	case formRun:
+		r.start(d.partition())
+		r.add(1, d.uvarint()+1)
+	case formStride:
+		r.start(d.partition())
+		p.step = d.step()
+		r.add(uint64(p.step), d.uvarint()+1)
+	case formRuns, formStridedRuns:
+		if form == formStridedRuns {
+			p.step = d.step()
+		}
+		r.start(d.partition())
+		r.runs(uint64(p.step))
+	case formGaps:
+		p.k = r.rice()
+	case formBitmap, formStridedBitmap:
+		if form == formStridedBitmap {
+			p.step = d.step()
+		}
+		r.start(d.partition())
+		r.bitmap(uint64(p.step))
+	}
+	s := partitionSet{first: r.first, n: int(r.n), gaps: d.gaps[r.begin:]}
+	if d.err != nil {
+		return s
+	}
+	shortest := s.plan()
+	if p.size = shortest.size; p != shortest {
+		d.fail("a set of tasks is not in its shortest form")
+	}
+	return s
+}
+
+func (d *decoder) partition() uint64 { return d.number(math.MaxInt32, "partition") }
+
+func (d *decoder) step() uint32 { return uint32(d.number(math.MaxInt32-2, "step")) + 2 }
+
+// setReader collects the gaps of one set.
+type setReader struct {
+	*decoder
+	begin int // of the set in decoder.gaps
+	first uint32
+	last  uint64
+	n     uint64
+}
+
+func (r *setReader) start(first uint64) { r.first, r.last, r.n = uint32(first), first, 1 }
+
+// add notes that the next times members each follow their neighbour by gap, where that is a set.
+func (r *setReader) add(gap, times uint64) {
+	switch {
+	case r.err != nil || times == 0:
+		return
+	case times > MaxTasks || r.n+times > MaxTasks:
+		r.fail("more than %d tasks", MaxTasks)
+		return
+	case gap > math.MaxInt32 || r.last+gap*times > math.MaxInt32:
+		r.fail("a partition beyond %d", math.MaxInt32)
+		return
+	}
+	r.last += gap * times
+	r.n += times
+	if last := len(r.gaps) - 1; last >= r.begin && r.gaps[last].gap == uint32(gap) {
+		r.gaps[last].times += uint32(times)
+		return
+	}
+	r.gaps = append(r.gaps, gapRun{uint32(gap), uint32(times)})
+}
+
+func (r *setReader) runs(step uint64) {
+	further := r.uvarint() + 1
+	r.add(step, r.uvarint())
+	for ; further > 0 && r.err == nil; further-- {
+		r.add(r.number(math.MaxInt32, "gap")*step+2*step, 1)
+		r.add(step, r.uvarint())
+	}
+}
+
+func (r *setReader) rice() (k uint8) {
+	b := bitReader{data: r.data[r.off:r.end]}
+	n := b.gamma()
+	k = uint8(b.take(riceParameterBits))
+	var first uint64
+	if width := uint(b.take(widthBits)); width > 0 {
+		first = 1<<(width-1) | b.take(width-1)
+	}
+	if n > uint64(b.size()) {
+		r.fail("ends too early")
+		return k
+	}
+	r.start(first)
+	for ; n > 0 && r.err == nil; n-- {
+		gap := b.rice(uint(k)) + 1
+		if b.pos > b.size() {
+			r.fail("ends too early")
+			return k
+		}
+		r.add(gap, 1)
+	}
+	r.closeBits(&b)
+	return k
+}
+
+func (r *setReader) bitmap(step uint64) {
+	left := r.number(math.MaxInt32, "span") + 1
+	b := bitReader{data: r.bytes(int((left + 7) / 8))}
+	r.off -= len(b.data)
+	end := uint(left)
+	for r.err == nil {
+		before := b.pos
+		zeros := b.unary()
+		if b.pos > end {
+			r.add((left-uint64(before)+1)*step, 1)
+			break
+		}
+		r.add((zeros+1)*step, 1)
+	}
+	b.pos = end
+	r.closeBits(&b)
+}
+
+// closeBits goes on behind the byte in which b ended.
+func (r *setReader) closeBits(b *bitReader) {
+	if r.err != nil {
+		return
+	}
+	if !b.close() {
+		r.fail("bits that are not filled with zeros")
+		return
+	}
+	r.off += int(b.pos / 8)
+}

@@ -1,0 +1,362 @@
+package assignor
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+)
+
+// encoder appends values to buf. The first error sticks: later calls append bytes that nobody gets to see.
+type encoder struct {
+	buf   []byte
+	who   string // the member of whom errors speak
+	tasks int    // in the value so far
+	gaps  []gapRun
+	err   error
+}
+
+// result returns what was appended to the first n bytes of buf, or those alone and the error.
+func (e *encoder) result(n int) ([]byte, error) {
+	if e.err != nil {
+		return e.buf[:n], e.err
+	}
+	return e.buf, nil
+}
+
+func (e *encoder) fail(sentinel error, format string, args ...any) {
+	if e.err == nil {
+		e.err = fmt.Errorf("%w: %s: %s", sentinel, cmp.Or(e.who, "without a name"), fmt.Sprintf(format, args...))
+	}
+}
+
+func (e *encoder) byte(b byte) { e.buf = append(e.buf, b) }
+
+func (e *encoder) uvarint(v uint64) { e.buf = binary.AppendUvarint(e.buf, v) }
+
+func (e *encoder) string(s string) {
+	e.uvarint(uint64(len(s)))
+	e.buf = append(e.buf, s...)
+}
+
+// maxPrefix bounds the prefix that a name shares with another: what a few bytes decode to stays a small multiple of them.
+const maxPrefix = 127
+
+// name appends s as the prefix that it shares with base, and the rest.
+func (e *encoder) name(s, base string) {
+	n := sharedPrefix(s, base)
+	e.uvarint(uint64(n))
+	e.string(s[n:])
+}
+
+func sharedPrefix(s, base string) int {
+	n := 0
+	for n < min(len(s), len(base), maxPrefix) && s[n] == base[n] {
+		n++
+	}
+	return n
+}
+
+// appendField appends a tagged field.
+func appendField(b []byte, tag uint64, content []byte) []byte {
+	b = binary.AppendUvarint(b, tag)
+	b = binary.AppendUvarint(b, uint64(len(content)))
+	return append(b, content...)
+}
+
+func uvarintLen(v uint32) int { return (bits.Len32(v|1) + 6) / 7 }
+
+// decoder reads values from data. The first error sticks: later calls return zero values and read nothing.
+type decoder struct {
+	data     []byte
+	off, end int    // the next byte, and the end of what may be read: of the data or of a tagged field
+	kind     kind   // announced by the header
+	who      string // the member of whom errors speak, once its name has been read
+	err      error
+	skipped  int // tagged fields with unknown tags
+
+	// A few bytes may stand for a great many tasks. So that bytes which turn out to be corrupt never cost more memory than a
+	// multiple of their length, tasks are only counted once there are more than free of them; where nothing was corrupt,
+	// recount starts again and they are all returned.
+	tasks, free int
+	sets        []wireSet // of the list being read
+	gaps        []gapRun
+}
+
+// freeTasks is the number of tasks that n bytes may stand for without being read twice.
+func freeTasks(n int) int { return 256 + 8*n }
+
+func newDecoder(data []byte) decoder {
+	return decoder{data: data, end: len(data), free: freeTasks(len(data))}
+}
+
+// recount reports whether the data must be read again from its beginning, now that all of it is known to be valid.
+func (d *decoder) recount() bool {
+	if d.err != nil || !d.counting() {
+		return false
+	}
+	*d = decoder{data: d.data, end: len(d.data), free: MaxTasks, sets: d.sets[:0], gaps: d.gaps[:0]}
+	return true
+}
+
+// counting is true while tasks are counted and not returned.
+func (d *decoder) counting() bool { return d.tasks > d.free }
+
+func (d *decoder) left() int { return d.end - d.off }
+
+// fail notes that the bytes before off are not what a writer writes.
+func (d *decoder) fail(format string, args ...any) {
+	if d.err == nil {
+		d.err = fmt.Errorf("%w: %s at byte %d of %d: %s", ErrCorrupt, d.subject(), d.off, len(d.data), fmt.Sprintf(format, args...))
+	}
+	d.off = d.end
+}
+
+func (d *decoder) subject() string {
+	if d.who == "" {
+		return d.kind.String()
+	}
+	return d.kind.String() + " of " + d.who
+}
+
+func (d *decoder) byte() byte {
+	if d.err != nil || d.left() < 1 {
+		d.fail("ends too early")
+		return 0
+	}
+	d.off++
+	return d.data[d.off-1]
+}
+
+func (d *decoder) uvarint() uint64 {
+	if d.off < d.end && d.data[d.off] < 0x80 {
+		d.off++
+		return uint64(d.data[d.off-1])
+	}
+	return d.longUvarint()
+}
+
+func (d *decoder) longUvarint() uint64 {
+	v, n := binary.Uvarint(d.data[d.off:d.end])
+	switch {
+	case d.err != nil || n == 0:
+		d.fail("ends too early")
+		return 0
+	case n < 0 || n > 1 && d.data[d.off+n-1] == 0:
+		d.fail("a number is too long")
+		return 0
+	}
+	d.off += n
+	return v
+}
+
+// number reads a uvarint of at most limit.
+func (d *decoder) number(limit uint64, what string) uint64 {
+	v := d.uvarint()
+	if v > limit {
+		d.fail("%s: %d, at most %d", what, v, limit)
+		return 0
+	}
+	return v
+}
+
+// count reads how many of something follow, each of which takes at least size bytes.
+func (d *decoder) count(size int, what string) int {
+	n := d.uvarint()
+	if n > uint64(d.left()/size) {
+		d.fail("%s: %d, more than the bytes left hold", what, n)
+		return 0
+	}
+	return int(n)
+}
+
+func (d *decoder) bytes(n int) []byte {
+	if d.err != nil || n > d.left() {
+		d.fail("ends too early")
+		return nil
+	}
+	d.off += n
+	return d.data[d.off-n : d.off]
+}
+
+func (d *decoder) string() string { return string(d.bytes(d.count(1, "length of a string"))) }
+
+// name reads a name that begins like base.
+func (d *decoder) name(base string) string {
+	n := int(d.number(uint64(min(len(base), maxPrefix)), "shared prefix"))
+	rest := d.bytes(d.count(1, "length of a name"))
+	if n < min(len(base), maxPrefix) && len(rest) > 0 && rest[0] == base[n] {
+		d.fail("a name shares a longer prefix than it says")
+	}
+	return base[:n] + string(rest)
+}
+
+// header reads the header byte of the wanted kind.
+func (d *decoder) header(want kind) {
+	h := d.byte()
+	d.kind = kind(h >> 4)
+	switch {
+	case d.err != nil:
+	case h&0xf != wireVersion:
+		d.err = fmt.Errorf("%w: %d, this library reads %d", ErrVersion, h&0xf, wireVersion)
+		d.off = d.end
+	case d.kind != want:
+		d.fail("it is no %v", want)
+	}
+}
+
+// finish checks that everything has been read.
+func (d *decoder) finish() {
+	if d.err == nil && d.left() > 0 {
+		d.fail("%d bytes too many", d.left())
+	}
+}
+
+// fields reads tagged fields. It calls known for each, with d narrowed to the field's content; where known returns false the
+// field is skipped.
+func (d *decoder) fields(known func(tag uint64) bool) {
+	n := d.count(2, "tagged fields")
+	if n == 0 {
+		d.fail("no tagged fields")
+	}
+	end, last := d.end, uint64(0)
+	for i := 0; i < n && d.err == nil; i++ {
+		tag := d.uvarint()
+		if i > 0 && tag <= last {
+			d.fail("tag %d follows tag %d", tag, last)
+		}
+		last = tag
+		size := d.count(1, "length of a tagged field")
+		if d.err != nil {
+			return
+		}
+		d.end = d.off + size
+		if known(tag) {
+			d.finish()
+		} else {
+			d.skipped++
+			d.off = d.end
+		}
+		if d.err == nil {
+			d.end = end
+		}
+	}
+}
+
+// bitWriter appends bits to buf, the lowest of a byte first.
+type bitWriter struct {
+	buf  []byte
+	bits uint64
+	n    uint // bits that are not in buf yet, below 32
+}
+
+// put appends the n lowest bits of v, which has no others; n is at most 32.
+func (w *bitWriter) put(v uint64, n uint) {
+	w.bits |= v << w.n
+	if w.n += n; w.n >= 32 {
+		w.buf = binary.LittleEndian.AppendUint32(w.buf, uint32(w.bits))
+		w.bits >>= 32
+		w.n -= 32
+	}
+}
+
+// unary appends n zeros and a one.
+func (w *bitWriter) unary(n uint64) {
+	for ; n >= 32; n -= 32 {
+		w.put(0, 32)
+	}
+	w.put(1<<n, uint(n)+1)
+}
+
+// gamma appends v, which is not 0, in Elias' gamma code.
+func (w *bitWriter) gamma(v uint64) {
+	n := uint(bits.Len64(v)) - 1
+	w.unary(uint64(n))
+	w.put(v&^(1<<n), n)
+}
+
+// rice appends v in Rice's code with parameter k.
+func (w *bitWriter) rice(v uint64, k uint) {
+	w.unary(v >> k)
+	w.put(v&(1<<k-1), k)
+}
+
+// close fills the last byte with zeros and returns all of them.
+func (w *bitWriter) close() []byte {
+	for ; w.n > 0; w.n -= min(w.n, 8) {
+		w.buf = append(w.buf, byte(w.bits))
+		w.bits >>= 8
+	}
+	return w.buf
+}
+
+// bitReader reads what a bitWriter wrote. Behind its data there are zeros; pos beyond the end tells that some were read.
+type bitReader struct {
+	data []byte
+	pos  uint // in bits
+}
+
+func (r *bitReader) size() uint { return 8 * uint(len(r.data)) }
+
+// peek returns at least the next 57 bits, the first of them lowest.
+func (r *bitReader) peek() uint64 {
+	i := r.pos >> 3
+	if i+8 <= uint(len(r.data)) {
+		return binary.LittleEndian.Uint64(r.data[i:]) >> (r.pos & 7)
+	}
+	var v uint64
+	for shift := uint(0); i < uint(len(r.data)); i++ {
+		v |= uint64(r.data[i]) << shift
+		shift += 8
+	}
+	return v >> (r.pos & 7)
+}
+
+func (r *bitReader) take(n uint) uint64 {
+	v := r.peek() & (1<<n - 1)
+	r.pos += n
+	return v
+}
+
+// unary reads zeros up to a one and returns their number.
+func (r *bitReader) unary() uint64 {
+	start := r.pos
+	for r.pos < r.size() {
+		zeros := uint(bits.TrailingZeros64(r.peek()))
+		if zeros < 57 {
+			r.pos += zeros + 1
+			return uint64(r.pos - 1 - start)
+		}
+		r.pos += 57
+	}
+	r.pos = r.size() + 1
+	return 0
+}
+
+func (r *bitReader) gamma() uint64 {
+	n := r.unary()
+	if n > 32 {
+		r.pos = r.size() + 1
+		return 1
+	}
+	return 1<<n | r.take(uint(n))
+}
+
+func (r *bitReader) rice(k uint) uint64 {
+	v := r.peek()
+	zeros := uint(bits.TrailingZeros64(v))
+	if zeros+1+k <= 57 {
+		r.pos += zeros + 1 + k
+		return uint64(zeros)<<k | v>>(zeros+1)&(1<<k-1)
+	}
+	return r.unary()<<k | r.take(k)
+}
+
+// close moves pos to the next byte and reports whether the bits ended where the data could, with zeros.
+func (r *bitReader) close() bool {
+	if r.pos > r.size() {
+		return false
+	}
+	rest := -r.pos & 7
+	return r.take(rest) == 0
+}
