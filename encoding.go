@@ -62,7 +62,8 @@ import (
 //	6 bitmap        p, span-2, then a bit for each partition between p and the last   a dense random choice
 //	7 strided bits  step-2, then like 6 with (partition-p)/step for every partition   the same of a round robin
 //
-// span is the last partition (of form 7: its quotient) less the first. step is the greatest that fits. Of the forms that can
+// span is the last partition (of form 7: its quotient) less the first. step is the smallest gap between neighbours, where it divides
+// all gaps; else the strided forms cannot hold the set. Of the forms that can
 // hold a set the one that takes fewest bytes is used, and of several the one that comes first here. Bits fill each byte from its
 // lowest bit, and a last byte is filled with zeros. Form 5 in bits: n-1 in Elias' gamma code (as many zeros as it has bits
 // below its highest, a one, those bits), k (5 bits), the number of bits of p (5) and p without its highest one; then
@@ -181,8 +182,9 @@ func (ma *MemberAssignment) UnmarshalBinary(data []byte) error {
 
 // AppendBinary appends what MarshalBinary returns to b.
 func (a *Assignment) AppendBinary(b []byte) ([]byte, error) {
-	e := encoder{buf: b}
-	e.memory(a)
+	lists, err := memoryLists(a.Members)
+	e := encoder{buf: b, err: err}
+	e.memory(a, lists)
 	return e.result(len(b))
 }
 

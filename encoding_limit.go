@@ -25,20 +25,26 @@ func (a *Assignment) Encode(limit int) ([][]byte, error) {
 	if limit == 0 {
 		limit = MaxPayload
 	}
-	payloads, total, err := a.encodeMembers()
+	payloads, lists, err := a.encodeMembers()
 	if err != nil {
 		return nil, err
+	}
+	total := 0
+	for _, payload := range payloads {
+		total += len(payload)
 	}
 	if total > limit {
 		return nil, fmt.Errorf("%w: %d members need %d bytes, allowed %d", ErrPayloadTooLarge, len(a.Members), total, limit)
 	}
-	return payloads, a.addMemory(payloads, limit-total)
+	if err := a.addMemory(payloads, lists, limit-total); err != nil {
+		return nil, err
+	}
+	return payloads, nil
 }
 
-// encodeMembers returns the payloads without a memory, and their total size. They share one array.
-func (a *Assignment) encodeMembers() (payloads [][]byte, total int, err error) {
-	payloads = make([][]byte, len(a.Members))
-	ends := make([]int, len(a.Members))
+// encodeMembers returns the payloads without a memory, which share one array, and the lists in them that a memory keeps.
+func (a *Assignment) encodeMembers() ([][]byte, []memberLists, error) {
+	payloads, lists, ends := make([][]byte, len(a.Members)), make([]memberLists, len(a.Members)), make([]int, len(a.Members))
 	e := encoder{}
 	for i := range a.Members {
 		ma := a.Members[i]
@@ -47,27 +53,29 @@ func (a *Assignment) encodeMembers() (payloads [][]byte, total int, err error) {
 		}
 		e.who = ma.Member
 		e.assignment(&ma)
-		ends[i] = len(e.buf)
+		lists[i], ends[i] = e.lists, len(e.buf)
 	}
 	buf, err := e.result(0)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	start := 0
 	for i, end := range ends {
 		payloads[i] = buf[start:end:end]
 		start = end
 	}
-	return payloads, len(buf), nil
+	return payloads, lists, nil
 }
 
 // addMemory adds the memory to the payloads of as many keepers as room bytes hold.
-func (a *Assignment) addMemory(payloads [][]byte, room int) error {
+func (a *Assignment) addMemory(payloads [][]byte, lists []memberLists, room int) error {
 	tasks := memoryTasks(a)
 	if tasks > MaxTasks || room == 0 {
 		return nil
 	}
-	memory, err := a.MarshalBinary()
+	e := encoder{}
+	e.memory(a, lists)
+	memory, err := e.result(0)
 	if err != nil {
 		return err
 	}

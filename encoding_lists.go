@@ -27,45 +27,45 @@ const (
 	columnMixed        // the positions of those that are not 0, and their codes
 )
 
-// wireSet is one set of a list that is being read; its gaps are decoder.gaps[gaps:gapsEnd].
+// wireSet is one set of a list that is being read. Its gaps are those in decoder.gaps from where the previous set's end.
 type wireSet struct {
-	subtopology   int32
-	first         uint32
-	n             int
-	gaps, gapsEnd int
+	subtopology int32
+	first       uint32
+	gapsEnd     int
 }
 
 // taskList appends a list that is not empty.
 func (e *encoder) taskList(tasks []TaskID) {
-	e.tasks += len(tasks)
 	next := int32(0)
 	for len(tasks) > 0 {
-		n := sameSubtopology(tasks)
-		s := partitionSet{first: uint32(tasks[0].Partition), n: n, gaps: e.gaps[:0]}
-		for i := 1; i < n; i++ {
-			s.addGap(uint32(tasks[i].Partition - tasks[i-1].Partition))
-		}
+		s := firstSet(tasks, e.gaps[:0])
 		e.gaps = s.gaps
-		e.headAndSet(&s, tasks[0].Subtopology-next, n < len(tasks))
+		e.headAndSet(&s, tasks[0].Subtopology-next, s.n < len(tasks))
 		next = tasks[0].Subtopology + 1
-		tasks = tasks[n:]
+		tasks = tasks[s.n:]
 	}
 }
 
-func sameSubtopology(tasks []TaskID) int {
-	n := 1
-	for n < len(tasks) && tasks[n].Subtopology == tasks[0].Subtopology {
+// firstSet returns the tasks that are of the same subtopology as the first one. It appends their gaps to gaps.
+func firstSet(tasks []TaskID, gaps []gapRun) partitionSet {
+	subtopology, last, n := tasks[0].Subtopology, tasks[0].Partition, 1
+	for _, t := range tasks[1:] {
+		if t.Subtopology != subtopology {
+			break
+		}
 		n++
+		gaps = appendGap(gaps, uint32(t.Partition-last))
+		last = t.Partition
 	}
-	return n
+	return partitionSet{first: uint32(tasks[0].Partition), n: n, gaps: gaps}
 }
 
-func (s *partitionSet) addGap(gap uint32) {
-	if last := len(s.gaps) - 1; last >= 0 && s.gaps[last].gap == gap {
-		s.gaps[last].times++
-		return
+func appendGap(gaps []gapRun, gap uint32) []gapRun {
+	if last := len(gaps) - 1; last >= 0 && gaps[last].gap == gap {
+		gaps[last].times++
+		return gaps
 	}
-	s.gaps = append(s.gaps, gapRun{gap, 1})
+	return append(gaps, gapRun{gap, 1})
 }
 
 func (e *encoder) headAndSet(s *partitionSet, subtopology int32, more bool) {
@@ -85,7 +85,7 @@ func (e *encoder) headAndSet(s *partitionSet, subtopology int32, more bool) {
 func (e *encoder) positions(positions []uint32) {
 	s := partitionSet{first: positions[0], n: len(positions), gaps: e.gaps[:0]}
 	for i := 1; i < len(positions); i++ {
-		s.addGap(positions[i] - positions[i-1])
+		s.gaps = appendGap(s.gaps, positions[i]-positions[i-1])
 	}
 	e.gaps = s.gaps
 	e.headAndSet(&s, 0, false)
@@ -93,14 +93,17 @@ func (e *encoder) positions(positions []uint32) {
 
 // normal returns tasks in order and without duplicates: tasks itself, where it is so.
 func (e *encoder) normal(tasks []TaskID) []TaskID {
-	for i, t := range tasks {
-		if t.Subtopology < 0 || t.Partition < 0 {
+	last := int64(-1)
+	for _, t := range tasks {
+		if t.Subtopology|t.Partition < 0 {
 			e.fail(ErrMember, "%v is no task: negative", t)
 			return nil
 		}
-		if i > 0 && tasks[i-1].Compare(t) >= 0 {
+		id := int64(t.Subtopology)<<32 | int64(t.Partition)
+		if id <= last {
 			return e.normal(sortedTasks(tasks))
 		}
+		last = id
 	}
 	return tasks
 }
@@ -195,9 +198,18 @@ func (e *encoder) column(values []int64, form int, code func(int64) uint64) {
 	}
 }
 
+// clearSets makes room for the sets of a list. No set takes less than two bytes, and few gaps take less than one.
+func (d *decoder) clearSets() {
+	if d.sets == nil {
+		d.sets = make([]wireSet, 0, min(d.left()/2+1, 16))
+		d.gaps = make([]gapRun, 0, min(d.left(), 512))
+	}
+	d.sets, d.gaps = d.sets[:0], d.gaps[:0]
+}
+
 // taskSets reads the sets of a list into d.sets and d.gaps and returns the number of their tasks.
 func (d *decoder) taskSets() int {
-	d.sets, d.gaps = d.sets[:0], d.gaps[:0]
+	d.clearSets()
 	n, next, more := 0, uint64(0), true
 	for more && d.err == nil {
 		head := d.byte()
@@ -223,9 +235,8 @@ func (d *decoder) countTasks(n int) {
 }
 
 func (d *decoder) wireSet(subtopology int32, form setForm) int {
-	begin := len(d.gaps)
 	s := d.set(form)
-	d.sets = append(d.sets, wireSet{subtopology, s.first, s.n, begin, len(d.gaps)})
+	d.sets = append(d.sets, wireSet{subtopology, s.first, len(d.gaps)})
 	return s.n
 }
 
@@ -240,11 +251,12 @@ func expand[T any](d *decoder, n int, of func(TaskID) T) []T {
 	if d.err != nil || d.counting() {
 		return nil
 	}
-	list := make([]T, 0, n)
+	list, gaps := make([]T, 0, n), 0
 	for _, s := range d.sets {
 		t := TaskID{s.subtopology, int32(s.first)}
 		list = append(list, of(t))
-		for _, g := range d.gaps[s.gaps:s.gapsEnd] {
+		for ; gaps < s.gapsEnd; gaps++ {
+			g := d.gaps[gaps]
 			for range g.times {
 				t.Partition += int32(g.gap)
 				list = append(list, of(t))
@@ -256,12 +268,12 @@ func expand[T any](d *decoder, n int, of func(TaskID) T) []T {
 
 // positions reads a set of positions in a list of n into d.sets and d.gaps, and returns their number.
 func (d *decoder) positions(n int) int {
-	d.sets, d.gaps = d.sets[:0], d.gaps[:0]
+	d.clearSets()
 	head := d.byte()
 	if head&^headForm != 0 {
 		d.fail("a set of positions with a subtopology or a successor")
 	}
-	d.wireSet(0, setForm(head&headForm))
+	size := d.wireSet(0, setForm(head&headForm))
 	last := uint64(d.sets[0].first)
 	for _, g := range d.gaps {
 		last += uint64(g.gap) * uint64(g.times)
@@ -269,7 +281,7 @@ func (d *decoder) positions(n int) int {
 	if last >= uint64(n) {
 		d.fail("a position beyond the list")
 	}
-	return d.sets[0].n
+	return size
 }
 
 // eachPosition calls visit for each of the positions in d.sets and d.gaps, unless there was an error.

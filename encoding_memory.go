@@ -18,26 +18,29 @@ const (
 	memoryFlags      = flagDeparted | flagMemoryFields
 )
 
-// memory appends what the leader must remember of a.
-func (e *encoder) memory(a *Assignment) {
-	members, departed := sortedMembers(a.Members), sortedDepartures(a.Departed)
+// memory appends what the leader must remember of a. lists has the encoded lists of each of a.Members.
+func (e *encoder) memory(a *Assignment, lists []memberLists) {
+	order, departed := membersInOrder(a.Members), sortedDepartures(a.Departed)
 	e.byte(kindMemory.header())
 	e.byte(byte(flag(flagDeparted, len(departed) > 0)))
 	e.uvarint(uint64(uint32(a.Generation)))
-	instances := instanceTable(members)
+	instances := instanceTable(a.Members)
 	e.uvarint(uint64(len(instances)))
 	base := ""
 	for _, instance := range instances {
 		e.name(instance, base)
 		base = instance
 	}
-	e.uvarint(uint64(len(members)))
-	for i, ma := range members {
-		previous := ""
+	e.uvarint(uint64(len(order)))
+	for i, m := range order {
+		ma, previous := &a.Members[m], ""
 		if i > 0 {
-			previous = members[i-1].Member
+			if previous = a.Members[order[i-1]].Member; previous == ma.Member {
+				e.who = ma.Member
+				e.fail(ErrMember, "two members have this id")
+			}
 		}
-		e.rememberMember(ma, i > 0, previous, instances)
+		e.rememberMember(ma, previous, instances, lists[m])
 	}
 	e.departures(departed)
 	if n := memoryTasks(a); n > MaxTasks {
@@ -46,15 +49,22 @@ func (e *encoder) memory(a *Assignment) {
 	}
 }
 
-// rememberMember appends one member of a memory. previous is the name of the one before it, if there is one.
-func (e *encoder) rememberMember(ma *MemberAssignment, follows bool, previous string, instances []string) {
-	e.who = ma.Member
-	if follows && ma.Member == previous {
-		e.fail(ErrMember, "two members have this id")
+// memoryLists returns the encoded lists of each of the members.
+func memoryLists(members []MemberAssignment) ([]memberLists, error) {
+	e, lists := encoder{}, make([]memberLists, len(members))
+	for i := range members {
+		ma := &members[i]
+		e.who = ma.Member
+		lists[i].active = e.taskLists(e.normal(ma.Active))
+		lists[i].revoke = e.taskLists(e.normal(ma.Revoke))
 	}
-	active, revoke := e.normal(ma.Active), e.normal(ma.Revoke)
+	return lists, e.err
+}
+
+// rememberMember appends one member of a memory. previous is the name of the one before it.
+func (e *encoder) rememberMember(ma *MemberAssignment, previous string, instances []string, lists memberLists) {
 	flags := identity{ma.Leaving, ma.Version, 0, ma.Member, ma.Instance}.flags() |
-		flag(flagMemberActive, len(active) > 0) | flag(flagMemberRevoke, len(revoke) > 0)
+		flag(flagMemberActive, len(lists.active) > 0) | flag(flagMemberRevoke, len(lists.revoke) > 0)
 	e.byte(byte(flags))
 	e.name(ma.Member, previous)
 	if flags>>flagInstanceShift&3 == instanceFollows {
@@ -64,14 +74,14 @@ func (e *encoder) rememberMember(ma *MemberAssignment, follows bool, previous st
 	if ma.Version >= versionFollows {
 		e.byte(ma.Version)
 	}
-	e.taskLists(active, revoke)
+	e.buf = append(append(e.buf, lists.active...), lists.revoke...)
 }
 
 // instanceTable returns the names of instances that are not those of their members, in order.
-func instanceTable(members []*MemberAssignment) []string {
+func instanceTable(members []MemberAssignment) []string {
 	var table []string
-	for _, ma := range members {
-		if ma.Instance != "" && ma.Instance != ma.Member {
+	for i := range members {
+		if ma := &members[i]; ma.Instance != "" && ma.Instance != ma.Member {
 			table = append(table, ma.Instance)
 		}
 	}
@@ -79,16 +89,17 @@ func instanceTable(members []*MemberAssignment) []string {
 	return slices.Compact(table)
 }
 
-func sortedMembers(members []MemberAssignment) []*MemberAssignment {
-	sorted := make([]*MemberAssignment, len(members))
-	for i := range members {
-		sorted[i] = &members[i]
+// membersInOrder returns the indexes of the members by name.
+func membersInOrder(members []MemberAssignment) []int {
+	order := make([]int, len(members))
+	for i := range order {
+		order[i] = i
 	}
-	byName := func(a, b *MemberAssignment) int { return cmp.Compare(a.Member, b.Member) }
-	if !slices.IsSortedFunc(sorted, byName) {
-		slices.SortStableFunc(sorted, byName)
+	byName := func(i, j int) int { return cmp.Or(cmp.Compare(members[i].Member, members[j].Member), i-j) }
+	if !slices.IsSortedFunc(order, byName) {
+		slices.SortFunc(order, byName)
 	}
-	return sorted
+	return order
 }
 
 func sortedDepartures(departed []Departure) []Departure {

@@ -52,17 +52,13 @@ func (s *partitionSet) plan() setPlan {
 		return setPlan{form: formSingle, step: 1, size: uvarintLen(s.first)}
 	}
 	span, step := s.extent()
-	var best setPlan
-	if len(s.gaps) == 1 {
-		best = s.planStride(step)
-	} else {
-		best = setPlan{form: formRuns, step: 1, size: s.runsSize(1)}
-		if step > 1 {
-			best = best.or(setPlan{form: formStridedRuns, step: step, size: s.runsSize(step)})
-		}
-	}
 	k, riceBits := s.riceParameter(span)
-	best = best.or(setPlan{form: formGaps, step: 1, k: k, size: s.gapsSize(riceBits)})
+	best := setPlan{form: formGaps, step: 1, k: k, size: s.gapsSize(riceBits)}
+	if len(s.gaps) == 1 {
+		best = s.planStride(step).or(best)
+	} else {
+		best = s.planRuns(step, best).or(best)
+	}
 	if span > 1 {
 		best = best.or(setPlan{form: formBitmap, step: 1, size: s.bitmapSize(span)})
 	}
@@ -73,22 +69,20 @@ func (s *partitionSet) plan() setPlan {
 	return best
 }
 
-// extent returns the last partition less the first, and the greatest step that all gaps are multiples of.
+// extent returns the last partition less the first, and the smallest gap where it divides all others, else 1. (The greatest
+// common divisor would find a step for a few more sets, but takes several divisions a gap on every random one.)
 func (s *partitionSet) extent() (span, step uint32) {
+	step = s.gaps[0].gap
 	for _, g := range s.gaps {
 		span += g.gap * g.times
-		if step != 1 {
-			step = gcd(step, g.gap)
+		step = min(step, g.gap)
+	}
+	for _, g := range s.gaps {
+		if g.gap%step != 0 {
+			return span, 1
 		}
 	}
 	return span, step
-}
-
-func gcd(a, b uint32) uint32 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }
 
 func (s *partitionSet) planStride(step uint32) setPlan {
@@ -97,6 +91,25 @@ func (s *partitionSet) planStride(step uint32) setPlan {
 		return setPlan{form: formRun, step: 1, size: size}
 	}
 	return setPlan{form: formStride, step: step, size: size + uvarintLen(step-2)}
+}
+
+// planRuns returns the plan of the runs forms, or a larger one than limit where neither can be as small as that: a run
+// takes at least two bytes.
+func (s *partitionSet) planRuns(step uint32, limit setPlan) setPlan {
+	least := setPlan{size: 2 * s.n}
+	for _, g := range s.gaps {
+		if g.gap == step || g.gap == 1 {
+			least.size -= 2 * int(g.times)
+		}
+	}
+	if least.size > limit.size {
+		return least
+	}
+	best := setPlan{form: formRuns, step: 1, size: s.runsSize(1)}
+	if step > 1 {
+		best = best.or(setPlan{form: formStridedRuns, step: step, size: s.runsSize(step)})
+	}
+	return best
 }
 
 // runsSize returns the size as at least two runs of partitions that follow each other by step, which divides every gap.

@@ -80,7 +80,7 @@ func TestSetFormsAllChosen(t *testing.T) {
 func naiveSet(tasks []TaskID) partitionSet {
 	s := partitionSet{first: uint32(tasks[0].Partition), n: len(tasks)}
 	for i := 1; i < len(tasks); i++ {
-		s.addGap(uint32(tasks[i].Partition - tasks[i-1].Partition))
+		s.gaps = appendGap(s.gaps, uint32(tasks[i].Partition-tasks[i-1].Partition))
 	}
 	return s
 }

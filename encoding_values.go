@@ -155,13 +155,15 @@ func (e *encoder) tags(tags map[string]string) {
 	}
 }
 
-// taskLists appends those of the lists that are not empty.
-func (e *encoder) taskLists(lists ...[]TaskID) {
+// taskLists appends those of the lists that are not empty, and returns what it appended.
+func (e *encoder) taskLists(lists ...[]TaskID) []byte {
+	begin := len(e.buf)
 	for _, list := range lists {
 		if len(list) > 0 {
 			e.taskList(list)
 		}
 	}
+	return e.buf[begin:]
 }
 
 func (e *encoder) replicaLists(lists ...[]Replica) {
@@ -180,9 +182,10 @@ func (e *encoder) assignment(ma *MemberAssignment) {
 		flag(flagActive, len(active) > 0) | flag(flagHandover, len(handover) > 0) | flag(flagRevoke, len(revoke) > 0) |
 		flag(flagLearners, len(learners) > 0) | flag(flagStandbys, len(standbys) > 0)
 	e.identity(kindAssignment, identity{ma.Leaving, ma.Version, ma.Generation, ma.Member, ma.Instance}, flags)
-	e.taskLists(active)
+	e.lists.active = e.taskLists(active)
 	e.subset(handover, active)
-	e.taskLists(revoke, learners, standbys)
+	e.lists.revoke = e.taskLists(revoke)
+	e.taskLists(learners, standbys)
 	e.checkTasks(len(active) + len(handover) + len(revoke) + len(learners) + len(standbys))
 }
 

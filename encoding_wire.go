@@ -11,10 +11,13 @@ import (
 type encoder struct {
 	buf   []byte
 	who   string // the member of whom errors speak
-	tasks int    // in the value so far
 	gaps  []gapRun
+	lists memberLists // of the assignment appended last
 	err   error
 }
+
+// memberLists are the encodings of the lists that a memory keeps of a member: empty where the list is.
+type memberLists struct{ active, revoke []byte }
 
 // result returns what was appended to the first n bytes of buf, or those alone and the error.
 func (e *encoder) result(n int) ([]byte, error) {
@@ -277,7 +280,12 @@ func (w *bitWriter) gamma(v uint64) {
 
 // rice appends v in Rice's code with parameter k.
 func (w *bitWriter) rice(v uint64, k uint) {
-	w.unary(v >> k)
+	quotient := uint(v >> k)
+	if n := quotient + 1 + k; n <= 32 {
+		w.put((v&(1<<k-1)<<1|1)<<quotient, n)
+		return
+	}
+	w.unary(uint64(quotient))
 	w.put(v&(1<<k-1), k)
 }
 

@@ -1,0 +1,187 @@
+package assignor
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// spread says who runs what in a group of a size test: of n tasks it returns the member that runs task i of the whole.
+type spread struct {
+	name  string
+	owner func(rng *rand.Rand, i, n, members int) int
+}
+
+var (
+	randomSpread     = spread{"random", func(rng *rand.Rand, _, _, members int) int { return rng.Intn(members) }}
+	contiguousSpread = spread{"contiguous", func(_ *rand.Rand, i, n, members int) int { return int(int64(i) * int64(members) / int64(n)) }}
+	roundRobinSpread = spread{"roundrobin", func(_ *rand.Rand, i, _, members int) int { return i % members }}
+)
+
+// spreadGroup returns a group whose members run the tasks of equal subtopologies. The contiguous spread gives each
+// member one run a subtopology.
+func spreadGroup(s spread, tasks, members, subtopologies int) *Assignment {
+	a := &Assignment{Generation: 300, Members: make([]MemberAssignment, members)}
+	for i := range a.Members {
+		name := fmt.Sprintf("worker-%05d", i)
+		a.Members[i] = MemberAssignment{Member: name, Instance: name, Version: CurrentVersion, Generation: 300}
+	}
+	rng := rand.New(rand.NewSource(1))
+	for sub := range subtopologies {
+		partitions := tasks / subtopologies
+		for p := range partitions {
+			ma := &a.Members[s.owner(rng, p, partitions, members)]
+			ma.Active = append(ma.Active, TaskID{int32(sub), int32(p)})
+		}
+	}
+	return a
+}
+
+// groupBound is what the information in a group's active lists takes at least, each list coded alone, and what it is made of.
+type groupBound struct {
+	entropy      float64 // bytes
+	sets, names  int     // pairs of a member and a subtopology that it has tasks of; bytes of names
+	uvarints     int     // bytes of gaps as uvarints, with the subtopology and the count before them
+	streams      int     // bytes of Kafka Streams' AssignmentInfo version 11 in the consumer protocol's assignment
+	subscription int     // bytes of Kafka Streams' SubscriptionInfo version 11
+	plain        int     // bytes of 8 a task
+}
+
+// Kafka Streams' layouts, in bytes. A task takes 12 in an AssignmentInfo (subtopology, partition, length of the
+// topology's name) and 4 in the partitions of the consumer protocol; in a SubscriptionInfo it takes 18 (the same but for a
+// name's length of 2, and 8 for the offsets). Topics have names of 20 bytes.
+const (
+	streamsTask         = 12 + 4
+	streamsMember       = 2 + 4 + 4 + 40 // version, topics, user data; versions, counts, error code, next rebalance
+	streamsTopic        = 2 + 20 + 4
+	streamsStandby      = 12 + 4 + 2 + 20 + 4 // its partitions with their topics
+	streamsSubscription = 41
+	streamsOffset       = 18
+)
+
+func boundOf(a *Assignment, partitions int) (b groupBound) {
+	for i := range a.Members {
+		b.names += len(a.Members[i].Member)
+		b.streams += streamsMember
+		b.subscription += streamsSubscription
+		for tasks := a.Members[i].Active; len(tasks) > 0; {
+			n := firstSet(tasks, nil).n
+			b.sets++
+			b.entropy += log2Choose(partitions, n) / 8
+			b.uvarints += uvarintBytes(tasks[:n])
+			b.streams += streamsTopic + streamsTask*n
+			b.subscription += streamsOffset * n
+			b.plain += 8 * n
+			tasks = tasks[n:]
+		}
+	}
+	return b
+}
+
+func log2Choose(n, k int) float64 {
+	lgamma := func(x int) float64 { v, _ := math.Lgamma(float64(x) + 1); return v }
+	return (lgamma(n) - lgamma(k) - lgamma(n-k)) / math.Ln2
+}
+
+func uvarintBytes(tasks []TaskID) int {
+	b := binary.AppendUvarint(nil, uint64(tasks[0].Subtopology))
+	b = binary.AppendUvarint(b, uint64(len(tasks)))
+	last := int32(0)
+	for _, t := range tasks {
+		b = binary.AppendUvarint(b, uint64(t.Partition-last))
+		last = t.Partition
+	}
+	return len(b)
+}
+
+// payloadBytes returns the size of a group's payloads without any memory.
+func payloadBytes(t testing.TB, a *Assignment) int {
+	payloads, _, err := a.encodeMembers()
+	require.NoError(t, err)
+	return size(payloads)
+}
+
+func TestSizeOfRandomSpread(t *testing.T) {
+	const members = 1000
+	for _, subtopologies := range []int{1, 10} {
+		for _, tasks := range []int{1000, 3000, 10_000, 30_000, 100_000, 400_000, 700_000} {
+			a := spreadGroup(randomSpread, tasks, members, subtopologies)
+			bound := boundOf(a, tasks/subtopologies)
+			allowed := 1.15*bound.entropy + 8*members + 3*float64(bound.sets) + float64(bound.names)
+			assert.LessOrEqual(t, float64(payloadBytes(t, a)), allowed, "%d tasks, %d subtopologies", tasks, subtopologies)
+		}
+	}
+}
+
+func TestRandomSpreadUnderOneMegabyte(t *testing.T) {
+	a := spreadGroup(randomSpread, 650_000, 1000, 10)
+	payloads, err := a.Encode(0)
+	require.NoError(t, err)
+	assert.LessOrEqual(t, size(payloads), MaxPayload)
+	for i, payload := range payloads {
+		ma, _, err := Decode(payload)
+		require.NoError(t, err)
+		require.Equal(t, a.Members[i], ma)
+	}
+}
+
+// A run, or a stride, in each of the subtopologies costs at most 8 bytes, names included, and a member's own bytes at most 8 more.
+func TestSizeOfRegularSpreads(t *testing.T) {
+	const members = 1000
+	for _, s := range []spread{contiguousSpread, roundRobinSpread} {
+		for _, tasks := range []int{10_000, 100_000, 1_000_000} {
+			few := payloadBytes(t, spreadGroup(s, tasks, members, 1))
+			assert.LessOrEqual(t, few, members*(8+8+len("worker-00001")), "%s: %d tasks", s.name, tasks)
+			many := payloadBytes(t, spreadGroup(s, tasks, members, 10))
+			assert.LessOrEqual(t, many, members*10*8, "%s: %d tasks in 10 subtopologies", s.name, tasks)
+		}
+	}
+}
+
+// standbyGroup returns what the members of a group report and get: tasks spread at random, one standby each, learners on a
+// tenth, and one lag in ten that is not 0.
+func standbyGroup(tasks, members, subtopologies int) (reports []Member, a *Assignment) {
+	a = spreadGroup(randomSpread, tasks, members, subtopologies)
+	rng := rand.New(rand.NewSource(2))
+	lag := func() int64 { return max(0, rng.Int63n(100_000)-90_000) * int64(rng.Intn(100)+1) }
+	reports = make([]Member, members)
+	for i, ma := range a.Members {
+		reports[i] = Member{ID: ma.Member, Instance: ma.Instance, Capacity: 1, Version: ma.Version, Generation: ma.Generation, Active: ma.Active}
+	}
+	for sub := range subtopologies {
+		for p := range tasks / subtopologies {
+			task := TaskID{int32(sub), int32(p)}
+			i := rng.Intn(members)
+			a.Members[i].Standbys = append(a.Members[i].Standbys, task)
+			reports[i].Standbys = append(reports[i].Standbys, Replica{Task: task, Lag: lag()})
+			if rng.Intn(10) == 0 {
+				i = rng.Intn(members)
+				a.Members[i].Learners = append(a.Members[i].Learners, task)
+				reports[i].Learners = append(reports[i].Learners, Replica{Task: task, Lag: lag(), For: 30 * time.Second})
+			}
+		}
+	}
+	return reports, a
+}
+
+// The whole of a round: Kafka Streams takes 1.11 MB for it.
+func TestSizeOfReportsAndAssignments(t *testing.T) {
+	for _, subtopologies := range []int{1, 10} {
+		reports, a := standbyGroup(10_000, 100, subtopologies)
+		reported := 0
+		for _, m := range reports {
+			data, err := m.MarshalBinary()
+			require.NoError(t, err)
+			reported += len(data)
+		}
+		assigned := payloadBytes(t, a)
+		t.Logf("%d subtopologies: reports %d + assignments %d = %d bytes", subtopologies, reported, assigned, reported+assigned)
+		assert.Less(t, reported+assigned, 80_000)
+	}
+}
