@@ -27,11 +27,11 @@ const (
 	columnMixed        // the positions of those that are not 0, and their codes
 )
 
-// wireSet is one set of a list that is being read. Its gaps are those in decoder.gaps from where the previous set's end.
+// wireSet is one set of a list that is being read. Its gaps are the next ones in decoder.gaps.
 type wireSet struct {
 	subtopology int32
 	first       uint32
-	gapsEnd     int
+	gaps        int
 }
 
 // taskList appends a list that is not empty.
@@ -236,34 +236,51 @@ func (d *decoder) countTasks(n int) {
 
 func (d *decoder) wireSet(subtopology int32, form setForm) int {
 	s := d.set(form)
-	d.sets = append(d.sets, wireSet{subtopology, s.first, len(d.gaps)})
+	d.sets = append(d.sets, wireSet{subtopology, s.first, len(s.gaps)})
 	return s.n
 }
 
 // taskList reads a list that is not empty, and returns it and its length: nil while tasks are only counted.
 func (d *decoder) taskList() ([]TaskID, int) {
 	n := d.taskSets()
-	return expand(d, n, func(t TaskID) TaskID { return t }), n
-}
-
-// expand returns what of gives for each of the n tasks in d.sets, and nil after an error or while tasks are only counted.
-func expand[T any](d *decoder, n int, of func(TaskID) T) []T {
 	if d.err != nil || d.counting() {
-		return nil
+		return nil, n
 	}
-	list, gaps := make([]T, 0, n), 0
+	tasks, gaps := make([]TaskID, 0, n), d.gaps
 	for _, s := range d.sets {
 		t := TaskID{s.subtopology, int32(s.first)}
-		list = append(list, of(t))
-		for ; gaps < s.gapsEnd; gaps++ {
-			g := d.gaps[gaps]
+		tasks = append(tasks, t)
+		for _, g := range gaps[:s.gaps] {
 			for range g.times {
 				t.Partition += int32(g.gap)
-				list = append(list, of(t))
+				tasks = append(tasks, t)
 			}
 		}
+		gaps = gaps[s.gaps:]
 	}
-	return list
+	return tasks, n
+}
+
+// copies reads the tasks of a list of copies, which is not empty, and returns them and its length: nil while tasks are only
+// counted. It is taskList, without a second list.
+func (d *decoder) copies() ([]Replica, int) {
+	n := d.taskSets()
+	if d.err != nil || d.counting() {
+		return nil, n
+	}
+	copies, gaps := make([]Replica, 0, n), d.gaps
+	for _, s := range d.sets {
+		t := TaskID{s.subtopology, int32(s.first)}
+		copies = append(copies, Replica{Task: t})
+		for _, g := range gaps[:s.gaps] {
+			for range g.times {
+				t.Partition += int32(g.gap)
+				copies = append(copies, Replica{Task: t})
+			}
+		}
+		gaps = gaps[s.gaps:]
+	}
+	return copies, n
 }
 
 // positions reads a set of positions in a list of n into d.sets and d.gaps, and returns their number.
@@ -313,8 +330,7 @@ func (d *decoder) subset(tasks []TaskID, n int) []TaskID {
 
 // replicaList reads a list of copies that is not empty: nil while tasks are only counted.
 func (d *decoder) replicaList() []Replica {
-	n := d.taskSets()
-	replicas := expand(d, n, func(t TaskID) Replica { return Replica{Task: t} })
+	replicas, n := d.copies()
 	head := int(d.byte())
 	d.column(head&columnForm, n, math.MaxInt64, func(i int, code uint64) {
 		switch {

@@ -369,16 +369,34 @@ func (r *setReader) rice() (k uint8) {
 		return k
 	}
 	r.start(first)
-	for ; n > 0 && r.err == nil; n-- {
-		gap := b.rice(uint(k)) + 1
-		if b.pos > b.size() {
-			r.fail("ends too early")
-			return k
-		}
-		r.add(gap, 1)
-	}
+	r.riceGaps(&b, uint(k), n)
 	r.closeBits(&b)
 	return k
+}
+
+// riceGaps reads n gaps: what add does, for where decoding a random set spends its time.
+func (r *setReader) riceGaps(b *bitReader, k uint, n uint64) {
+	if r.n+n > MaxTasks {
+		r.fail("more than %d tasks", MaxTasks)
+		return
+	}
+	gaps, last := r.gaps, r.last
+	for range n {
+		gap := b.rice(k) + 1
+		if last += gap; gap > math.MaxInt32 || last > math.MaxInt32 {
+			r.fail("a partition beyond %d", math.MaxInt32)
+			return
+		}
+		if end := len(gaps) - 1; end >= r.begin && gaps[end].gap == uint32(gap) {
+			gaps[end].times++
+		} else {
+			gaps = append(gaps, gapRun{uint32(gap), 1})
+		}
+	}
+	r.gaps, r.last, r.n = gaps, last, r.n+n
+	if b.pos > b.size() {
+		r.fail("ends too early")
+	}
 }
 
 func (r *setReader) bitmap(step uint64) {
