@@ -88,16 +88,23 @@ func naiveSet(tasks []TaskID) partitionSet {
 // naiveSizes writes the set in every form that can hold it, with every parameter, and returns the smallest size of each form.
 func naiveSizes(s *partitionSet) map[int]int {
 	sizes := map[int]int{}
+	eachForm(s, func(p setPlan, data []byte) {
+		if size, ok := sizes[int(p.form)]; !ok || len(data) < size {
+			sizes[int(p.form)] = len(data)
+		}
+	})
+	return sizes
+}
+
+func eachForm(s *partitionSet, visit func(p setPlan, data []byte)) {
 	try := func(p setPlan) {
 		e := encoder{}
 		e.set(s, p)
-		if size, ok := sizes[int(p.form)]; !ok || len(e.buf) < size {
-			sizes[int(p.form)] = len(e.buf)
-		}
+		visit(p, e.buf)
 	}
 	if s.n == 1 {
 		try(setPlan{form: formSingle, step: 1})
-		return sizes
+		return
 	}
 	span, step := s.extent()
 	switch {
@@ -122,7 +129,48 @@ func naiveSizes(s *partitionSet) map[int]int {
 	if step > 1 && span > step && span/step < 1<<20 {
 		try(setPlan{form: formStridedBitmap, step: step})
 	}
-	return sizes
+}
+
+// A set in another form than the smallest is no encoding of it.
+func TestOnlyTheSmallestFormIsRead(t *testing.T) {
+	for seed := int64(0); seed < 1000; seed++ {
+		tasks := newGenerator(seed).set(0)
+		s := naiveSet(tasks)
+		plan := s.plan()
+		eachForm(&s, func(p setPlan, data []byte) {
+			d := newDecoder(append([]byte{byte(p.form)}, data...))
+			d.free = MaxTasks
+			got, _ := d.taskList()
+			d.finish()
+			if p.size = plan.size; p == plan {
+				require.NoError(t, d.err)
+				require.Equal(t, tasks, got)
+			} else {
+				require.ErrorIs(t, d.err, ErrCorrupt, "seed %d: form %d in place of %d", seed, p.form, plan.form)
+			}
+		})
+	}
+}
+
+// Valid bytes with a few others in place of some: what is read is valid and has no other encoding.
+func TestDecodeMutations(t *testing.T) {
+	for seed := int64(0); seed < 3000; seed++ {
+		g := newGenerator(seed)
+		for kind, v := range map[string]interface{ MarshalBinary() ([]byte, error) }{
+			"report": g.member(), "assignment": g.memberAssignment(), "memory": g.assignment(),
+		} {
+			data, err := v.MarshalBinary()
+			require.NoError(t, err)
+			for n := 1 + g.Intn(2); n > 0; n-- {
+				i := g.Intn(len(data))
+				data[i] = data[i] ^ 1<<g.Intn(8)
+				if g.one(4) {
+					data[i] = byte(g.Intn(256))
+				}
+			}
+			checkDecoder(t, kind, data)
+		}
+	}
 }
 
 // What a member reports in no order, twice or with other negative lags than UnknownLag is put in order.
