@@ -28,6 +28,19 @@ var (
 )
 
 var (
+	_ func(*assignor.Assignment, int) ([][]byte, error)                     = (*assignor.Assignment).Encode
+	_ func([]byte) (assignor.MemberAssignment, *assignor.Assignment, error) = assignor.Decode
+	_                                                                       = []appendMarshaler{assignor.Member{}, assignor.MemberAssignment{}, &assignor.Assignment{}}
+	_                                                                       = []encoding.BinaryUnmarshaler{&assignor.Member{}, &assignor.MemberAssignment{}, &assignor.Assignment{}}
+)
+
+// appendMarshaler is what all values have that go over the wire. (encoding.BinaryAppender is in Go 1.24 and later.)
+type appendMarshaler interface {
+	encoding.BinaryMarshaler
+	AppendBinary(b []byte) ([]byte, error)
+}
+
+var (
 	_ = []fmt.Stringer{assignor.Move{}, assignor.Member{}, assignor.MemberAssignment{}, &assignor.Assignment{}}
 
 	_ encoding.TextUnmarshaler = (*assignor.TaskID)(nil)

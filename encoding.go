@@ -99,16 +99,16 @@ var (
 // wireVersion is the major version of the format in the header byte.
 const wireVersion = 1
 
-// kind is what a header byte announces.
-type kind uint8
+// wireKind is what a header byte announces.
+type wireKind uint8
 
 const (
-	kindReport     kind = 1 // a Member
-	kindAssignment kind = 2 // a MemberAssignment, with or without a memory
-	kindMemory     kind = 3 // an Assignment
+	kindReport     wireKind = 1 // a Member
+	kindAssignment wireKind = 2 // a MemberAssignment, with or without a memory
+	kindMemory     wireKind = 3 // an Assignment
 )
 
-func (k kind) String() string {
+func (k wireKind) String() string {
 	switch k {
 	case kindReport:
 		return "report"
@@ -120,7 +120,7 @@ func (k kind) String() string {
 	return fmt.Sprintf("kind %d", uint8(k))
 }
 
-func (k kind) header() byte { return byte(k)<<4 | wireVersion }
+func (k wireKind) header() byte { return byte(k)<<4 | wireVersion }
 
 // AppendBinary appends what MarshalBinary returns to b.
 func (m Member) AppendBinary(b []byte) ([]byte, error) {

@@ -15,7 +15,7 @@ func BenchmarkEncodingSize(b *testing.B) {
 	var table strings.Builder
 	row := "%-10s %9v %7v %8v %9v %9v %6v %9v %9v %9v\n"
 	fmt.Fprintf(&table, "\n"+row, "spread", "tasks", "members", "subtops", "bytes", "bound", "ratio", "uvarints", "8 a task", "streams")
-	for _, s := range []spread{randomSpread, contiguousSpread, roundRobinSpread} {
+	for _, s := range []layout{randomSpread, contiguousSpread, roundRobinSpread} {
 		for _, c := range []struct{ tasks, members, subtopologies int }{
 			{10_000, 100, 10}, {100_000, 100, 10}, {100_000, 1000, 10}, {400_000, 1000, 10}, {700_000, 1000, 1}, {700_000, 1000, 10},
 		} {
@@ -39,7 +39,7 @@ func BenchmarkEncodingSize(b *testing.B) {
 }
 
 func BenchmarkEncode(b *testing.B) {
-	for _, s := range []spread{randomSpread, contiguousSpread, roundRobinSpread} {
+	for _, s := range []layout{randomSpread, contiguousSpread, roundRobinSpread} {
 		for _, c := range []struct{ tasks, members int }{{10_000, 100}, {100_000, 1000}} {
 			b.Run(fmt.Sprintf("spread=%s/tasks=%d/members=%d", s.name, c.tasks, c.members), func(b *testing.B) {
 				a := spreadGroup(s, c.tasks, c.members, 10)
@@ -55,7 +55,7 @@ func BenchmarkEncode(b *testing.B) {
 }
 
 func BenchmarkDecodeReports(b *testing.B) {
-	for _, s := range []spread{randomSpread, contiguousSpread, roundRobinSpread} {
+	for _, s := range []layout{randomSpread, contiguousSpread, roundRobinSpread} {
 		for _, c := range []struct{ tasks, members int }{{10_000, 100}, {100_000, 1000}} {
 			b.Run(fmt.Sprintf("spread=%s/tasks=%d/members=%d", s.name, c.tasks, c.members), func(b *testing.B) {
 				var reports [][]byte

@@ -21,10 +21,11 @@ func FuzzDecode(f *testing.F) { fuzzDecoder(f, "assignment") }
 func FuzzMemory(f *testing.F) { fuzzDecoder(f, "memory") }
 
 func fuzzDecoder(f *testing.F, kind string) {
+	f.Helper()
 	for _, step := range goldenSteps(f) {
 		f.Add(step.data)
 	}
-	for seed := int64(0); seed < 20; seed++ {
+	for seed := range int64(20) {
 		g := newGenerator(seed)
 		m, ma, a := g.member(), g.memberAssignment(), g.assignment()
 		for _, v := range []interface{ MarshalBinary() ([]byte, error) }{m, ma, a} {
@@ -37,6 +38,7 @@ func fuzzDecoder(f *testing.F, kind string) {
 }
 
 func checkDecoder(t *testing.T, kind string, data []byte) {
+	t.Helper()
 	given := bytes.Clone(data)
 	var v decoded
 	var err error
@@ -148,6 +150,7 @@ func (v decoded) tasks() (n int) {
 }
 
 func (v decoded) checkValid(t *testing.T) {
+	t.Helper()
 	require.LessOrEqual(t, v.tasks(), MaxTasks)
 	for _, list := range v.lists() {
 		require.Equal(t, len(list), cap(list))

@@ -46,16 +46,17 @@ type goldenStep struct {
 	want       string
 }
 
-func goldenSteps(t testing.TB) (steps []goldenStep) {
-	files, err := filepath.Glob("testdata/encoding/*.txt")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
+func goldenSteps(tb testing.TB) (steps []goldenStep) {
+	tb.Helper()
+	files, err := filepath.Glob("testdata/encoding/*.hex")
+	require.NoError(tb, err)
+	require.NotEmpty(tb, files)
 	for _, file := range files {
 		content, err := os.ReadFile(file)
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		line := 1
 		for _, block := range strings.SplitAfter(string(content), "\n\n") {
-			if step, ok := parseGolden(t, block); ok {
+			if step, ok := parseGolden(tb, block); ok {
 				step.name = fmt.Sprintf("%s:%d", filepath.Base(file), line)
 				steps = append(steps, step)
 			}
@@ -68,7 +69,8 @@ func goldenSteps(t testing.TB) (steps []goldenStep) {
 // hexGroup is a group of bytes, before the words that say what it means.
 var hexGroup = regexp.MustCompile(`^([0-9a-f]{2}( [0-9a-f]{2})*)(  .*)?$`)
 
-func parseGolden(t testing.TB, block string) (step goldenStep, ok bool) {
+func parseGolden(tb testing.TB, block string) (step goldenStep, ok bool) {
+	tb.Helper()
 	input, output, ok := strings.Cut(block, "----\n")
 	if !ok {
 		return step, false
@@ -80,9 +82,9 @@ func parseGolden(t testing.TB, block string) (step goldenStep, ok bool) {
 		case step.kind == "":
 			step.kind, _, step.newer = strings.Cut(line, " newer")
 		default:
-			require.NotNil(t, group, "want bytes in hex, two spaces and what they mean: %q", line)
+			require.NotNil(tb, group, "want bytes in hex, two spaces and what they mean: %q", line)
 			data, err := hex.DecodeString(strings.ReplaceAll(group[1], " ", ""))
-			require.NoError(t, err)
+			require.NoError(tb, err)
 			step.data = append(step.data, data...)
 		}
 	}

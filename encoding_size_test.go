@@ -12,21 +12,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// spread says who runs what in a group of a size test: of n tasks it returns the member that runs task i of the whole.
-type spread struct {
+// layout says who runs what in a group of a size test: of n tasks it returns the member that runs task i of the whole.
+type layout struct {
 	name  string
 	owner func(rng *rand.Rand, i, n, members int) int
 }
 
 var (
-	randomSpread     = spread{"random", func(rng *rand.Rand, _, _, members int) int { return rng.Intn(members) }}
-	contiguousSpread = spread{"contiguous", func(_ *rand.Rand, i, n, members int) int { return int(int64(i) * int64(members) / int64(n)) }}
-	roundRobinSpread = spread{"roundrobin", func(_ *rand.Rand, i, _, members int) int { return i % members }}
+	randomSpread     = layout{"random", func(rng *rand.Rand, _, _, members int) int { return rng.Intn(members) }}
+	contiguousSpread = layout{"contiguous", func(_ *rand.Rand, i, n, members int) int { return int(int64(i) * int64(members) / int64(n)) }}
+	roundRobinSpread = layout{"roundrobin", func(_ *rand.Rand, i, _, members int) int { return i % members }}
 )
 
 // spreadGroup returns a group whose members run the tasks of equal subtopologies. The contiguous spread gives each
 // member one run a subtopology.
-func spreadGroup(s spread, tasks, members, subtopologies int) *Assignment {
+func spreadGroup(s layout, tasks, members, subtopologies int) *Assignment {
 	a := &Assignment{Generation: 300, Members: make([]MemberAssignment, members)}
 	for i := range a.Members {
 		name := fmt.Sprintf("worker-%05d", i)
@@ -101,9 +101,10 @@ func uvarintBytes(tasks []TaskID) int {
 }
 
 // payloadBytes returns the size of a group's payloads without any memory.
-func payloadBytes(t testing.TB, a *Assignment) int {
+func payloadBytes(tb testing.TB, a *Assignment) int {
+	tb.Helper()
 	payloads, _, err := a.encodeMembers()
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return size(payloads)
 }
 
@@ -134,7 +135,7 @@ func TestRandomSpreadUnderOneMegabyte(t *testing.T) {
 // A run, or a stride, in each of the subtopologies costs at most 8 bytes, names included, and a member's own bytes at most 8 more.
 func TestSizeOfRegularSpreads(t *testing.T) {
 	const members = 1000
-	for _, s := range []spread{contiguousSpread, roundRobinSpread} {
+	for _, s := range []layout{contiguousSpread, roundRobinSpread} {
 		for _, tasks := range []int{10_000, 100_000, 1_000_000} {
 			few := payloadBytes(t, spreadGroup(s, tasks, members, 1))
 			assert.LessOrEqual(t, few, members*(8+8+len("worker-00001")), "%s: %d tasks", s.name, tasks)

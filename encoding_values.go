@@ -80,7 +80,7 @@ func (id identity) flags() int {
 }
 
 // identity appends the header, all flags, and what reports and assignments begin with.
-func (e *encoder) identity(k kind, id identity, more int) {
+func (e *encoder) identity(k wireKind, id identity, more int) {
 	flags := id.flags() | more
 	e.byte(k.header())
 	e.buf = binary.LittleEndian.AppendUint16(e.buf, uint16(flags))
@@ -209,7 +209,7 @@ func (e *encoder) subset(tasks, of []TaskID) {
 }
 
 // identity reads what a report or an assignment begins with. allowed are the flags that mean something.
-func (d *decoder) identity(k kind, allowed int) (id identity, flags int) {
+func (d *decoder) identity(k wireKind, allowed int) (id identity, flags int) {
 	d.header(k)
 	flags = int(d.byte()) | int(d.byte())<<8
 	if flags&^allowed != 0 {

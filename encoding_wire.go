@@ -72,9 +72,9 @@ func uvarintLen(v uint32) int { return (bits.Len32(v|1) + 6) / 7 }
 // decoder reads values from data. The first error sticks: later calls return zero values and read nothing.
 type decoder struct {
 	data     []byte
-	off, end int    // the next byte, and the end of what may be read: of the data or of a tagged field
-	kind     kind   // announced by the header
-	who      string // the member of whom errors speak, once its name has been read
+	off, end int      // the next byte, and the end of what may be read: of the data or of a tagged field
+	kind     wireKind // announced by the header
+	who      string   // the member of whom errors speak, once its name has been read
 	err      error
 	skipped  int // tagged fields with unknown tags
 
@@ -195,9 +195,9 @@ func (d *decoder) name(base string) string {
 }
 
 // header reads the header byte of the wanted kind.
-func (d *decoder) header(want kind) {
+func (d *decoder) header(want wireKind) {
 	h := d.byte()
-	d.kind = kind(h >> 4)
+	d.kind = wireKind(h >> 4)
 	switch {
 	case d.err != nil:
 	case h&0xf != wireVersion:

@@ -30,6 +30,7 @@ func BenchmarkLeaderStepBytes(b *testing.B) {
 }
 
 func benchmarkLeaderStepBytes(b *testing.B, g *group) {
+	b.Helper()
 	ours, theirs := g.reports(b), g.joinMembers()
 	answer := &assignor.Assignment{Generation: 2}
 	for i, id := range g.ids {
@@ -62,6 +63,7 @@ func benchmarkLeaderStepBytes(b *testing.B, g *group) {
 
 // franzBytes runs one leader step of franz-go and returns the time of all of it but the balancing.
 func franzBytes(b *testing.B, members []kmsg.JoinGroupResponseMember, topics map[string]int32) time.Duration {
+	b.Helper()
 	start := time.Now()
 	balancer, _, err := kgo.CooperativeStickyBalancer().MemberBalancer(members)
 	if err != nil {
@@ -105,6 +107,7 @@ func newGroup(spread string, tasks, members, topics int) *group {
 }
 
 func (g *group) reports(b *testing.B) (reports [][]byte) {
+	b.Helper()
 	for i, id := range g.ids {
 		data, err := assignor.Member{ID: id, Instance: id, Generation: 1, Active: g.tasks[i]}.MarshalBinary()
 		if err != nil {

@@ -18,8 +18,7 @@ type library struct {
 	recover  func([]assignor.Member) *assignor.Assignment
 	validate func(assignor.Config) error
 
-	// roundTrip encodes the members and the memory of a rerun and decodes them again, as a broker would. It is nil until
-	// there is an encoding, and then the rerun goes without.
+	// roundTrip encodes the members and the memory of a rerun and decodes them again. Where it is nil the rerun goes without.
 	roundTrip func([]assignor.Member, *assignor.Assignment) ([]assignor.Member, *assignor.Assignment, error)
 }
 
@@ -28,6 +27,39 @@ var realLibrary = library{
 	check:    assignor.Check,
 	recover:  assignor.Recover,
 	validate: assignor.Config.Validate,
+
+	roundTrip: roundTrip,
+}
+
+// roundTrip returns the members and the memory as a broker hands them on: each member's report, and the memory both alone and
+// echoed in the reports. What is echoed has to be what is remembered.
+func roundTrip(members []assignor.Member, memory *assignor.Assignment) ([]assignor.Member, *assignor.Assignment, error) {
+	var remembered *assignor.Assignment
+	if memory != nil {
+		data, err := memory.MarshalBinary()
+		if err != nil {
+			return nil, nil, fmt.Errorf("memory: %w", err)
+		}
+		remembered = new(assignor.Assignment)
+		if err := remembered.UnmarshalBinary(data); err != nil {
+			return nil, nil, fmt.Errorf("memory: %w", err)
+		}
+	}
+	decoded := make([]assignor.Member, len(members))
+	for i, m := range members {
+		m.Memory = memory
+		data, err := m.MarshalBinary()
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := decoded[i].UnmarshalBinary(data); err != nil {
+			return nil, nil, fmt.Errorf("report of %s: %w", m.ID, err)
+		}
+		if !reflect.DeepEqual(decoded[i].Memory, remembered) {
+			return nil, nil, fmt.Errorf("report of %s echoes %#v\nremembered: %#v", m.ID, decoded[i].Memory, remembered)
+		}
+	}
+	return decoded, remembered, nil
 }
 
 // refusal is an error by which the library refuses its input. Unlike a Fault it is the output of a step.

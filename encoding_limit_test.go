@@ -1,0 +1,136 @@
+package assignor
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestEncodePayloads(t *testing.T) {
+	for seed := range int64(200) {
+		a := newGenerator(seed).assignment()
+		payloads, err := a.Encode(0)
+		require.NoError(t, err)
+		require.Len(t, payloads, len(a.Members))
+		memory, err := a.MarshalBinary()
+		require.NoError(t, err)
+		kept := 0
+		for i, payload := range payloads {
+			ma, m, err := Decode(payload)
+			require.NoError(t, err)
+			want := a.Members[i]
+			if want.Version == 1 {
+				want.Handover, want.Learners = nil, nil
+			}
+			require.Equal(t, want, ma)
+			if m != nil {
+				kept++
+				got, err := m.MarshalBinary()
+				require.NoError(t, err)
+				require.Equal(t, memory, got)
+			}
+			var alone MemberAssignment
+			require.NoError(t, alone.UnmarshalBinary(payload))
+			require.Equal(t, want, alone)
+		}
+		stay := 0
+		for _, ma := range a.Members {
+			stay += flag(1, !ma.Leaving)
+		}
+		if stay == 0 {
+			stay = len(a.Members)
+		}
+		require.Equal(t, min(stay, MemoryKeepers), kept, "seed %d", seed)
+	}
+}
+
+// Below the size with all memories fewer keepers get one, and below that without any there is an error: never a cut list.
+func TestEncodeKeepsTheLimit(t *testing.T) {
+	a := newGenerator(5).group(20, 400)
+	full, err := a.Encode(0)
+	require.NoError(t, err)
+	total, memories := size(full), -1
+	for limit := total; ; limit-- {
+		payloads, err := a.Encode(limit)
+		if err != nil {
+			assert.Zero(t, memories, "the memory goes first")
+			require.ErrorIs(t, err, ErrPayloadTooLarge)
+			require.EqualError(t, err, fmt.Sprintf("assignor: payload too large: 20 members need %d bytes, allowed %d", limit+1, limit))
+			break
+		}
+		require.LessOrEqual(t, size(payloads), limit)
+		n := 0
+		for i, payload := range payloads {
+			ma, m, err := Decode(payload)
+			require.NoError(t, err)
+			require.Equal(t, a.Members[i], ma)
+			n += flag(1, m != nil)
+		}
+		require.True(t, memories < 0 || n == memories || n == memories-1)
+		memories = n
+	}
+	_, err = a.Encode(-1)
+	require.ErrorIs(t, err, ErrPayloadTooLarge)
+	_, err = (&Assignment{}).Encode(-1)
+	require.ErrorIs(t, err, ErrPayloadTooLarge)
+	none, err := (&Assignment{}).Encode(0)
+	require.NoError(t, err)
+	assert.Empty(t, none)
+}
+
+func size(payloads [][]byte) (n int) {
+	for _, p := range payloads {
+		n += len(p)
+	}
+	return n
+}
+
+// Keepers stay, are on different instances while there are any, and have the smallest names.
+func TestKeepers(t *testing.T) {
+	member := func(name, instance string, leaving bool) MemberAssignment {
+		return MemberAssignment{Member: name, Instance: instance, Leaving: leaving}
+	}
+	for _, test := range []struct {
+		why     string
+		members []MemberAssignment
+		want    string
+	}{
+		{"one a host, while there are hosts", []MemberAssignment{
+			member("a", "h3", false), member("b", "h1", false), member("c", "h1", false), member("d", "h2", false),
+		}, "b d a"},
+		{"few hosts: their further members", []MemberAssignment{
+			member("a", "h2", false), member("b", "h1", false), member("c", "h1", false), member("d", "h1", false),
+		}, "b a c"},
+		{"nobody that leaves", []MemberAssignment{member("a", "", true), member("b", "", false), member("c", "", false)}, "b c"},
+		{"unless all do", []MemberAssignment{member("a", "", true), member("b", "", true)}, "a b"},
+	} {
+		a := &Assignment{Members: test.members}
+		var got []string
+		for _, i := range a.keepers() {
+			got = append(got, a.Members[i].Member)
+		}
+		assert.Equal(t, test.want, strings.Join(got, " "), test.why)
+	}
+}
+
+// A member of an older protocol knows nothing of learners.
+func TestEncodeForOlderVersion(t *testing.T) {
+	ma := MemberAssignment{
+		Member: "S1", Version: 1, Active: []TaskID{{0, 1}, {0, 2}}, Handover: []TaskID{{0, 1}}, Learners: []TaskID{{0, 3}},
+		Standbys: []TaskID{{0, 4}},
+	}
+	payloads, err := (&Assignment{Members: []MemberAssignment{ma}}).Encode(0)
+	require.NoError(t, err)
+	got, _, err := Decode(payloads[0])
+	require.NoError(t, err)
+	assert.Equal(t, MemberAssignment{Member: "S1", Version: 1, Active: ma.Active, Standbys: ma.Standbys}, got)
+
+	data, err := ma.MarshalBinary()
+	require.NoError(t, err)
+	var all MemberAssignment
+	require.NoError(t, all.UnmarshalBinary(data))
+	assert.Equal(t, ma, all, "MarshalBinary writes all of it")
+}
