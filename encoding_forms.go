@@ -69,7 +69,7 @@ func (e *encoder) gapsForm(s *partitionSet, k uint) {
 }
 
 func (e *encoder) bitmapForm(s *partitionSet, step uint32) {
-	span, _ := s.extent()
+	span, _, _ := s.extent()
 	span /= step
 	e.uvarint(uint64(span - 2))
 	w := bitWriter{buf: e.buf}

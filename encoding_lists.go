@@ -171,7 +171,7 @@ func (d *decoder) taskList() ([]TaskID, int) {
 		t := TaskID{s.subtopology, int32(s.first)}
 		tasks = append(tasks, t)
 		for _, g := range gaps[:s.gaps] {
-			for range g.times {
+			for times := g.times; times > 0; times-- {
 				t.Partition += int32(g.gap)
 				tasks = append(tasks, t)
 			}

@@ -72,7 +72,7 @@ func eachForm(s *partitionSet, visit func(p setPlan, data []byte)) {
 		try(setPlan{form: formSingle, step: 1})
 		return
 	}
-	span, step := s.extent()
+	span, _, step := s.extent()
 	switch {
 	case len(s.gaps) == 1 && step == 1:
 		try(setPlan{form: formRun, step: 1})
