@@ -53,7 +53,8 @@ func (w *world) checkLanding(members []assignor.Member, a *assignor.Assignment) 
 			}
 		}
 		for _, task := range slices.Concat(members[i].Active, members[i].Revoked) {
-			hot[copyAt{task, instanceOf(&members[i])}] = !holds(members[i].Standbys, task)
+			at := copyAt{task, instanceOf(&members[i])}
+			hot[at] = hot[at] || !holds(members[i].Standbys, task)
 		}
 	}
 	for i := range a.Members {

@@ -277,8 +277,11 @@ func (w *world) leader() *assignor.Assignment {
 		memory = nil
 		w.event("a new leader remembers nothing")
 	case draw < 16:
-		memory = assignor.Recover(w.reportsOf())
-		w.rebuilt = w.memory != nil && printAssignment(memory) != printAssignment(w.memory)
+		if memory = assignor.Recover(w.reportsOf()); w.memory != nil && printAssignment(memory) != printAssignment(w.memory) {
+			w.rebuilt = true
+			w.hurry()
+			memory = assignor.Recover(w.reportsOf())
+		}
 		w.event("a new leader recovers a memory, rebuilt: %v", w.rebuilt)
 	case draw < 20 && len(w.older) > 0:
 		memory = pick(w, w.older...)

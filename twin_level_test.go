@@ -220,16 +220,15 @@ func naiveFirst[T any](all []T, admit func(T) bool, compare func(a, b T) int) (f
 type naiveScale struct {
 	*naiveShare
 	count  naivePiles // what each instance is planned to have
-	own    naivePiles // of that, what it may give up: what it had from the start
 	lo, hi map[string]int64
 	single bool // stop after one move
 }
 
 func newNaiveScale(s *naiveShare) *naiveScale {
-	w := &naiveScale{naiveShare: s, count: naivePiles{}, own: naivePiles{}, lo: map[string]int64{}, hi: map[string]int64{}}
+	w := &naiveScale{naiveShare: s, count: naivePiles{}, lo: map[string]int64{}, hi: map[string]int64{}}
 	for pile, n := range s.have {
 		if s.stays(pile.host) {
-			w.count[pile], w.own[pile] = n, n
+			w.count[pile] = n
 		}
 	}
 	for _, h := range s.hosts {
@@ -254,7 +253,6 @@ func (w *naiveScale) gain(from, to string, weight int64) int64 {
 
 func (w *naiveScale) give(from, to string, weight int64) {
 	w.count[naivePile{from, weight}]--
-	w.own[naivePile{from, weight}]--
 	w.count[naivePile{to, weight}]++
 }
 
@@ -390,7 +388,7 @@ func (w *naiveScale) sweep() bool {
 		})
 		best, most := int64(0), int64(0)
 		for _, weight := range w.weights(w.stateless) {
-			if g := w.gain(from, to, weight); from != to && w.own[naivePile{from, weight}] > 0 && g > most {
+			if g := w.gain(from, to, weight); from != to && w.count[naivePile{from, weight}] > 0 && g > most {
 				best, most = weight, g
 			}
 		}

@@ -14,7 +14,6 @@ type weighing struct {
 	lo, hi   []int64
 	load     []int64 // base included
 	count    counts  // what each instance is planned to have so far
-	own      counts  // of count, what it had from the start: only that it may give up
 	incoming []int64 // by class, what has yet to be given out
 	single   bool    // stop after one move
 	total    int64   // of all load, base included
@@ -22,7 +21,7 @@ type weighing struct {
 
 func (r *round) newWeighing(k *kind, d demand, total int64) *weighing {
 	n := len(r.instances)
-	w := &weighing{round: r, kind: k, demand: d, total: total, lo: make([]int64, n), hi: make([]int64, n), load: make([]int64, n), count: d.have.clone(), own: d.have.clone(), incoming: slices.Clone(d.incoming)}
+	w := &weighing{round: r, kind: k, demand: d, total: total, lo: make([]int64, n), hi: make([]int64, n), load: make([]int64, n), count: d.have.clone(), incoming: slices.Clone(d.incoming)}
 	for i := range r.instances {
 		if !r.instances[i].stays {
 			w.clear(i)
@@ -40,7 +39,7 @@ func (r *round) newWeighing(k *kind, d demand, total int64) *weighing {
 // clear takes a leaving instance out of the counts.
 func (w *weighing) clear(i int) {
 	for class := range w.kind.weights {
-		w.count.of(int32(class))[i], w.own.of(int32(class))[i] = 0, 0
+		w.count.of(int32(class))[i] = 0
 	}
 }
 
@@ -182,7 +181,6 @@ func (w *weighing) keepLearner(t int32) bool {
 
 func (w *weighing) move(class, from, to int32) {
 	w.add(class, from, -1)
-	w.own.of(class)[from]--
 	w.add(class, to, 1)
 }
 
@@ -257,7 +255,7 @@ func (w *weighing) bestClass(from, to int32) int32 {
 		return none
 	}
 	for class, x := range w.kind.weights {
-		if w.own.of(int32(class))[from] == 0 {
+		if w.count.of(int32(class))[from] == 0 {
 			continue
 		}
 		if g := w.gain(from, to, x); g > most {

@@ -335,8 +335,10 @@ func (w *world) leaveOnDisk(ma assignor.MemberAssignment, before []assignor.Memb
 		}
 		for _, c := range slices.Concat(before[i].Learners, before[i].Standbys) {
 			taken := slices.Contains(ma.Active, c.Task) || slices.Contains(ma.Learners, c.Task) || slices.Contains(ma.Standbys, c.Task)
-			if taken && !holds(k.report.Learners, c.Task) && !holds(k.report.Standbys, c.Task) && !k.runs[c.Task] {
-				k.report.Standbys = append(k.report.Standbys, c)
+			for _, report := range []*assignor.Member{&k.report, k.fresh} {
+				if report != nil && taken && !holds(report.Learners, c.Task) && !holds(report.Standbys, c.Task) && !k.runs[c.Task] {
+					report.Standbys = append(report.Standbys, c)
+				}
 			}
 		}
 	}
@@ -379,7 +381,7 @@ func (w *world) pass(d time.Duration, percentCaughtUp int) {
 				m.LeavingFor += d
 			}
 			for i := range m.Learners {
-				w.replay(k, &m.Learners[i], d, percentCaughtUp, running[m.Learners[i].Task] || w.chance(20))
+				w.replay(k, &m.Learners[i], d, percentCaughtUp, running[m.Learners[i].Task] || w.revoked[m.Learners[i].Task] && w.chance(20))
 			}
 			for i := range m.Standbys {
 				w.replay(k, &m.Standbys[i], d, percentCaughtUp, running[m.Standbys[i].Task] && !k.runs[m.Standbys[i].Task])
