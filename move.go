@@ -68,7 +68,7 @@ const (
 )
 
 var reasonNames = [numReasons]string{
-	"no reason", "learner caught up", "its instance is back", "caught-up copy takes over",
+	"no reason", "learner caught up", "back to its instance", "caught-up copy takes over",
 	"only caught-up copy, on a leaving instance", "best copy there is", "orphan placed where there is room",
 	"claimed by several members", "owner still restoring, caught-up copy elsewhere", "instance leaves", "past its drain deadline",
 	"instance leaves, nobody speaks the learner protocol", "evens the load", "evens the members of the instance",
