@@ -108,7 +108,6 @@ func newCopySet(lists ...[]Replica) copySet {
 	return slices.CompactFunc(set, func(a, b Replica) bool { return a.Task == b.Task })
 }
 
-// compareLags orders lags, the unknown ones last.
 // withRun adds the state of tasks that the member ran until now, as far as it is not listed as a copy that has yet to catch up.
 func (s copySet) withRun(tasks ...[]TaskID) copySet {
 	ran := slices.Clip(s)
@@ -121,6 +120,7 @@ func (s copySet) withRun(tasks ...[]TaskID) copySet {
 	return ran
 }
 
+// compareLags orders lags, the unknown ones last.
 func compareLags(a, b int64) int {
 	switch ua, ub := uint64(a), uint64(b); { // a negative lag becomes greater than every known one
 	case a < 0 && b < 0, ua == ub:
