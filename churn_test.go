@@ -152,6 +152,37 @@ func (w *world) disturb() {
 	w.stopDrained()
 }
 
+// disturbOnce lets one thing happen to a group that has settled.
+func (w *world) disturbOnce() (crash bool) {
+	names := w.instances()
+	instance := pick(w, names...)
+	switch draw := w.rng.IntN(100); {
+	case draw < 40 || len(names) == 1:
+		for range pick(w, 1, 1, 1, 2, 3) {
+			w.drawMember()
+		}
+	case draw < 70:
+		for _, k := range w.on(instance) {
+			w.leave(k)
+		}
+	case draw < 80:
+		for _, k := range w.workers {
+			if k.report.Leaving {
+				w.setLeaving(k, false)
+			}
+		}
+		w.event("everybody is told to stay")
+	default:
+		w.event("%s crashes", instance)
+		for _, k := range w.on(instance) {
+			w.vanish(k)
+		}
+		crash = true
+	}
+	w.stopDrained()
+	return crash
+}
+
 func (w *world) leave(k *worker) {
 	if !k.report.Leaving {
 		w.event("%s is told to leave", k.report.ID)
@@ -390,7 +421,7 @@ func runSeed(seed uint64, run func(w *world)) (w *world, err error) {
 	return w, nil
 }
 
-const churnSeeds = 6000
+const churnSeeds = 20000
 
 // TestChurn runs random groups through random events, and then lets them settle.
 func TestChurn(t *testing.T) {
@@ -399,6 +430,16 @@ func TestChurn(t *testing.T) {
 		s := w.settle()
 		w.checkSettled(s.last)
 		s.checkMoved()
+		for range 2 {
+			crash := w.disturbOnce()
+			s = w.settle()
+			w.checkSettled(s.last)
+			s.checkMoved()
+			speaks := slices.ContainsFunc(w.parties(), func(p *party) bool { return p.speaks })
+			if s.base > 0 && !crash && speaks {
+				w.failf("the moves that one event takes do not begin with its round, but with round %d", s.base)
+			}
+		}
 	})
 }
 
@@ -416,7 +457,7 @@ func runSeeds(t *testing.T, seeds int, run func(w *world)) {
 			defer group.Done()
 			for {
 				seed := next.Add(1) - 1
-				if seed >= int64(seeds) || failed.Load() >= 3 {
+				if seed >= int64(seeds) || failed.Load() >= 3000 {
 					return
 				}
 				w, err := runSeed(uint64(seed), run)

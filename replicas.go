@@ -229,7 +229,7 @@ func (c *copyLister) start(n newCopy) {
 
 // notePassedOn records that a member starts to learn a task whose copy its sibling has: one that leaves, or does not know learners.
 func (c *copyLister) notePassedOn(t, from, to int32) {
-	learned := c.learnerCopy(t) != none && c.copies[c.learnerCopy(t)].learns
+	learned := c.wasLearner(t, from)
 	start, stop, kind := ReasonMemberLeaving, ReasonMemberLeaving, MoveStopStandby
 	if !learned || !c.members[from].leaving {
 		start = c.whyLearn(t)

@@ -172,7 +172,7 @@ func (c *naiveCopies) notePassedOn(f naiveFresh, to string) {
 	if c.members[f.from].Leaving {
 		stop = assignor.ReasonMemberLeaving
 	}
-	if c.from[f.task].learns {
+	if c.learned(f.task, f.from) {
 		kind = assignor.MoveStopLearn
 		if c.members[f.from].Leaving {
 			start = assignor.ReasonMemberLeaving
