@@ -81,9 +81,6 @@ func (r *round) levelKind(k *kind, d demand) counts {
 			}
 		}
 	}
-	if !k.unit() && k.stateless {
-		return r.levelStopped(k, d, total)
-	}
 	if !k.unit() {
 		return r.newWeighing(k, d, total).level()
 	}

@@ -74,8 +74,9 @@ func (r *round) placeOrphan(t, i int32) {
 	}
 }
 
-// moveStateless places the stateless orphans and then levels the stateless tasks, which move by stop and start (R2): as if every
-// instance had its stateful target already, so that they move once.
+// moveStateless levels the stateless tasks, which move by stop and start (R2): as if every instance had its stateful target
+// already, so that they move once. Those that somebody had to stop in the last round count as if they were still there, so that
+// the plan that moved them is found again; where it was only for a sibling (R8), their instance takes them back.
 func (r *round) moveStateless() {
 	k := &r.statelessKind
 	if len(k.weights) == 0 {
@@ -85,21 +86,49 @@ func (r *round) moveStateless() {
 	for i := range d.base {
 		d.base[i] = r.target.load(&r.loads, i)
 	}
-	d.have, d.incoming = r.countTasks(k), make([]int64, len(k.weights))
-	if orphans := r.takeOrphans(true); len(orphans) > 0 {
-		d.incoming = r.countOrphans(k, orphans)
+	orphans := r.takeOrphans(true)
+	if len(orphans) > 0 && (r.awaiting || r.allLeave || r.config.NewInstancesOnly) { // nobody gives up a task for them
+		d.have, d.incoming = r.countTasks(k), r.countOrphans(k, orphans)
 		r.dealOrphans(k, orphans, d.have, r.fillKind(k, d))
-		d.have, d.incoming = r.countTasks(k), make([]int64, len(k.weights))
+		orphans = nil
 	}
 	if r.allLeave {
 		return
 	}
-	target := d.have
+	have := r.countTasks(k)
+	target := have
 	if !r.awaiting {
+		d.have, d.incoming = have.clone(), make([]int64, len(k.weights))
+		for _, t := range orphans {
+			if i := r.stoppedOn(t); i != none {
+				d.have.of(r.classOf(k, t))[i]++
+			} else {
+				d.incoming[r.classOf(k, t)]++
+			}
+		}
 		d.receives, d.overflows = r.statelessReceivers, r.staysNow
 		target = r.levelKind(k, d)
+		r.dealOrphans(k, r.takeBack(k, orphans, have, target), have, target)
 	}
-	r.shedStateless(d.have, target)
+	r.shedStateless(have, target)
+}
+
+// takeBack gives stateless tasks back to the instances that had to stop them, as far as those come up to their target by it, and
+// returns the others. It counts what it gives back in have.
+func (r *round) takeBack(k *kind, orphans []int32, have, target counts) (others []int32) {
+	for _, t := range orphans {
+		class := r.classOf(k, t)
+		i := r.stoppedOn(t)
+		if i == none || have.of(class)[i] >= target.of(class)[i] {
+			others = append(others, t)
+			continue
+		}
+		have.of(class)[i]++
+		r.spread.add(r.topology.subOf(t), i, 1)
+		r.setPlace(t, i, none)
+		r.setWhy(t, ReasonSiblings)
+	}
+	return others
 }
 
 func (r *round) staysNow(i int) bool { return !r.instances[i].leaving }

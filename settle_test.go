@@ -15,12 +15,20 @@ type settling struct {
 	moves  map[assignor.TaskID]int    // how often it has changed since the base
 	base   int                        // the first round since which the leader has known everything and awaited nobody, -1 before
 	fewest int64                      // the fewest moves that level what the base left
+	began  map[assignor.TaskID]string // the instance that ran each stateless task before
+	ran    map[assignor.TaskID]string // the instance that ran it last
+	starts map[assignor.TaskID]int    // how often it has started on another instance
 }
 
 // settle lets the group settle. It fails where that takes longer than it may (see limit).
 func (w *world) settle() *settling {
 	w.quiet = true
-	s := &settling{world: w, base: -1}
+	s := &settling{world: w, base: -1, began: map[assignor.TaskID]string{}, ran: map[assignor.TaskID]string{}, starts: map[assignor.TaskID]int{}}
+	for task, at := range w.last {
+		if w.has(task) && w.stateless(task) {
+			s.began[task], s.ran[task] = at.instance, at.instance
+		}
+	}
 	for _, k := range w.workers {
 		k.stuck = map[assignor.TaskID]bool{}
 	}
@@ -85,6 +93,14 @@ func (s *settling) limit() int {
 
 // follow notes where the answer has every stateful task, and how many moves that took.
 func (s *settling) follow(certain bool) {
+	for i := range s.last.Members {
+		for _, task := range s.last.Members[i].Active {
+			if at := s.last.Members[i].Instance; s.has(task) && s.stateless(task) && s.ran[task] != at {
+				s.starts[task]++
+				s.ran[task] = at
+			}
+		}
+	}
 	where, whole := s.places()
 	if !certain {
 		s.base = -1
@@ -114,6 +130,39 @@ func (s *settling) places() (where map[assignor.TaskID]string, whole bool) {
 		}
 	}
 	return where, true
+}
+
+// checkStateless checks L1 and L2 for the stateless tasks of a group that had settled before one event: none starts on another
+// instance twice, and as few do as the stateful tasks in their final places allow (one weight, not under NewInstancesOnly).
+//
+// Where they have several weights one may start twice (see checkMoved).
+func (s *settling) checkStateless() {
+	_, unit := s.unit()
+	have := map[string]int64{}
+	for _, instance := range s.began {
+		have[instance]++
+	}
+	incoming := int64(len(s.began))
+	var parties []levelled
+	for _, p := range s.partiesOf(s.last) {
+		if !p.leaving {
+			parties = append(parties, levelled{p.capacity, have[p.name], p.stateful, true})
+			incoming -= have[p.name]
+		}
+	}
+	moved := int64(0)
+	for task, n := range s.starts {
+		moved += int64(n)
+		if n > 2 || n > 1 && unit {
+			s.failf("L1: %v, which has no state, has changed instance %d times", task, n)
+		}
+	}
+	if !unit || s.config.NewInstancesOnly || len(parties) == 0 {
+		return
+	}
+	if fewest := incoming + fewestMoves(parties, incoming, int64(s.config.ImbalancePercent)); moved != fewest {
+		s.failf("L2: %d stateless tasks have moved, want %d", moved, fewest)
+	}
 }
 
 // placesOf returns the instance that runs each stateful task.

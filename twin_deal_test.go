@@ -2,6 +2,7 @@ package assignor_test
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -20,19 +21,20 @@ func (n *naive) placeOrphans() {
 			s.incoming[n.weight(t)]++
 		}
 	}
-	n.dealOrphans(s)
+	if len(s.incoming) > 0 {
+		n.dealOrphans(s, s.fill())
+	}
 }
 
-// dealOrphans places the orphans of one kind where there is room and returns what all instances have then.
-func (n *naive) dealOrphans(s *naiveShare) naivePiles {
-	if len(s.incoming) == 0 {
-		return s.have
-	}
-	target := s.fill()
+// homeless reports whether a task is an orphan that has no place yet.
+func (n *naive) homeless(t naiveTask) bool { return n.orphan[t] && !n.placed(t) }
+
+// dealOrphans places the orphans of one kind so that the instances come up to target.
+func (n *naive) dealOrphans(s *naiveShare, target naivePiles) {
 	for _, weight := range n.weights(s.stateless) {
 		var pool []naiveTask
 		for _, t := range n.tasks {
-			if n.orphan[t] && n.stateless(t) == s.stateless && n.weight(t) == weight {
+			if n.homeless(t) && n.stateless(t) == s.stateless && n.weight(t) == weight {
 				pool = append(pool, t)
 			}
 		}
@@ -44,7 +46,6 @@ func (n *naive) dealOrphans(s *naiveShare) naivePiles {
 			n.place(t, h, "", n.whyMoved(t, assignor.ReasonOrphan))
 		}
 	}
-	return target
 }
 
 // excess returns by how much an instance is planned to be above its share of a subtopology, times the capacity of all that stay.
@@ -347,31 +348,68 @@ func (n *naive) moveStateless() {
 	for pile, count := range n.target {
 		s.base[pile.host] += count * s.load(pile.weight)
 	}
-	moving := map[int64]int64{}
+	here := func(t naiveTask) bool { return n.stateless(t) && n.placed(t) }
+	count := func(t naiveTask) {
+		s.have[naivePile{n.at[t], n.weight(t)}]++
+	}
 	for _, t := range n.tasks {
-		switch {
-		case !n.stateless(t):
-		case n.orphan[t]:
+		if here(t) && n.stays(n.at[t]) {
+			count(t)
+		}
+		if n.stateless(t) && n.homeless(t) {
 			s.incoming[n.weight(t)]++
-		case n.placed(t) && n.stays(n.at[t]):
-			s.have[naivePile{n.at[t], n.weight(t)}]++
-		case n.placed(t):
-			moving[n.weight(t)]++
 		}
 	}
-	s.have = n.dealOrphans(s)
+	if nobodyGivesUp := n.awaiting() || n.allLeave() || n.config.NewInstancesOnly; nobodyGivesUp && len(s.incoming) > 0 {
+		n.dealOrphans(s, s.fill())
+	}
 	if n.allLeave() {
 		return
 	}
-	target := s.have
+	s.have, s.incoming = naivePiles{}, map[int64]int64{}
+	for _, t := range n.tasks {
+		if here(t) && n.stays(n.at[t]) {
+			count(t)
+		}
+	}
+	target := maps.Clone(s.have)
 	if !n.awaiting() {
-		s.prefer, s.incoming, s.overflows = s.have, moving, func(h string) bool { return !n.leaves(h) }
-		s.receives = func(h string) bool { return !n.leaves(h) && (!n.config.NewInstancesOnly || n.newcomer(h)) }
-		target = s.level()
+		target = n.replaceStateless(s)
 	}
 	for _, h := range n.hosts {
 		n.shedStateless(h, s.have, target)
 	}
+}
+
+// replaceStateless levels the stateless tasks as if those that somebody had to stop in the last round were still there, and places
+// these: where they were, if that instance comes up to its target by it, else elsewhere.
+func (n *naive) replaceStateless(s *naiveShare) (target naivePiles) {
+	virtual := *s
+	virtual.have, virtual.incoming = maps.Clone(s.have), map[int64]int64{}
+	for _, t := range n.tasks {
+		if !n.stateless(t) {
+			continue
+		}
+		host, stopped := n.stoppedOn(t)
+		switch {
+		case n.homeless(t) && stopped:
+			virtual.have[naivePile{host, n.weight(t)}]++
+		case n.homeless(t), n.placed(t) && !n.stays(n.at[t]):
+			virtual.incoming[n.weight(t)]++
+		}
+	}
+	virtual.prefer, virtual.overflows = virtual.have, func(h string) bool { return !n.leaves(h) }
+	virtual.receives = func(h string) bool { return !n.leaves(h) && (!n.config.NewInstancesOnly || n.newcomer(h)) }
+	target = virtual.level()
+	for _, t := range n.tasks {
+		host, stopped := n.stoppedOn(t)
+		if pile := (naivePile{host, n.weight(t)}); n.stateless(t) && n.homeless(t) && stopped && s.have[pile] < target[pile] {
+			s.have[pile]++
+			n.place(t, host, "", assignor.ReasonSiblings)
+		}
+	}
+	n.dealOrphans(s, target)
+	return target
 }
 
 // shedStateless makes an instance stop what it has above its target, or all if it leaves.

@@ -104,9 +104,6 @@ func (s *naiveShare) fair(host string) (lo, hi int64) {
 
 // level returns what each instance should have, where those above their range give up some.
 func (s *naiveShare) level() naivePiles {
-	if !s.byCount() && s.stateless {
-		return s.levelStopped()
-	}
 	if !s.byCount() {
 		return newNaiveScale(s).level()
 	}
@@ -221,7 +218,6 @@ type naiveScale struct {
 	*naiveShare
 	count  naivePiles // what each instance is planned to have
 	lo, hi map[string]int64
-	single bool // stop after one move
 }
 
 func newNaiveScale(s *naiveShare) *naiveScale {
@@ -279,50 +275,9 @@ func (w *naiveScale) level() naivePiles {
 		w.keepLearners()
 	}
 	w.fill()
-	for w.sweep() && !w.single {
+	for w.sweep() {
 	}
 	return w.count
-}
-
-// levelStopped is level for tasks that the next round gives out anew: all moves, else the first, else none, the first of these
-// that brings the instances closer to their ranges after that.
-func (s *naiveShare) levelStopped() naivePiles {
-	stays := newNaiveScale(s)
-	stays.fill()
-	for _, single := range []bool{false, true} {
-		plan := newNaiveScale(s)
-		plan.single = single
-		plan.level()
-		again := *s
-		again.have, again.incoming, again.receives, again.overflows = naivePiles{}, map[int64]int64{}, s.stays, s.stays
-		for weight, n := range s.incoming {
-			again.incoming[weight] = n
-		}
-		for pile, had := range s.have {
-			again.have[pile] = had
-			if s.stays(pile.host) && plan.count[pile] < had {
-				again.have[pile] = plan.count[pile]
-				again.incoming[pile.weight] += had - plan.count[pile]
-			}
-		}
-		after := newNaiveScale(&again)
-		after.fill()
-		if after.distances() < stays.distances() {
-			return plan.count
-		}
-	}
-	return stays.count
-}
-
-// distances is the summed distance of all instances from their ranges.
-func (w *naiveScale) distances() int64 {
-	sum := int64(0)
-	for _, h := range w.hosts {
-		if w.stays(h) {
-			sum += w.distance(h, w.now(h))
-		}
-	}
-	return sum
 }
 
 // keepLearners counts learners in place as having taken over, the smallest lag first, for as long as that improves anything.
@@ -378,7 +333,7 @@ func (w *naiveScale) sweep() bool {
 		}
 	}
 	gave, took := map[string]bool{}, map[string]bool{}
-	for len(givers) > 0 && len(takers) > 0 && !(w.single && len(gave) > 0) {
+	for len(givers) > 0 && len(takers) > 0 {
 		every := func(string) bool { return true }
 		from, _ := naiveFirst(givers, every, func(a, b string) int {
 			return cmp.Or(cmp.Compare(min(w.now(b), start[b])-w.lo[b], min(w.now(a), start[a])-w.lo[a]), cmp.Compare(a, b))

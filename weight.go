@@ -15,13 +15,11 @@ type weighing struct {
 	load     []int64 // base included
 	count    counts  // what each instance is planned to have so far
 	incoming []int64 // by class, what has yet to be given out
-	single   bool    // stop after one move
-	total    int64   // of all load, base included
 }
 
 func (r *round) newWeighing(k *kind, d demand, total int64) *weighing {
 	n := len(r.instances)
-	w := &weighing{round: r, kind: k, demand: d, total: total, lo: make([]int64, n), hi: make([]int64, n), load: make([]int64, n), count: d.have.clone(), incoming: slices.Clone(d.incoming)}
+	w := &weighing{round: r, kind: k, demand: d, lo: make([]int64, n), hi: make([]int64, n), load: make([]int64, n), count: d.have.clone(), incoming: slices.Clone(d.incoming)}
 	for i := range r.instances {
 		if !r.instances[i].stays {
 			w.clear(i)
@@ -98,53 +96,9 @@ func (w *weighing) level() counts {
 		w.keepLearners()
 	}
 	w.fill()
-	for w.sweep() && !w.single {
+	for w.sweep() {
 	}
 	return w.count
-}
-
-// levelStopped is level for tasks that stop before they start, so that the next round decides anew where each goes: all moves
-// together, else one, else none, as long as the distances have shrunk after that. So this ends, too.
-func (r *round) levelStopped(k *kind, d demand, total int64) counts {
-	nothing := r.newWeighing(k, d, total)
-	nothing.fill()
-	for _, single := range []bool{false, true} {
-		w := r.newWeighing(k, d, total)
-		w.single = single
-		w.level()
-		if w.restarted().distances() < nothing.distances() {
-			return w.count
-		}
-	}
-	return nothing.count
-}
-
-// restarted returns what comes of a plan once everything that it moves has been stopped and is given out again.
-func (w *weighing) restarted() *weighing {
-	d := demand{base: w.demand.base, have: w.demand.have.clone(), incoming: slices.Clone(w.demand.incoming), receives: w.stays, overflows: w.stays}
-	for class := range w.kind.weights {
-		had, has := d.have.of(int32(class)), w.count.of(int32(class))
-		for i := range had {
-			if gone := had[i] - has[i]; gone > 0 && w.instances[i].stays { // what leaves is incoming already
-				had[i] -= gone
-				d.incoming[class] += gone
-			}
-		}
-	}
-	after := w.newWeighing(w.kind, d, w.total)
-	after.fill()
-	return after
-}
-
-// distances returns the summed distance of all instances from their ranges.
-func (w *weighing) distances() int64 {
-	sum := int64(0)
-	for i := range w.instances {
-		if w.instances[i].stays {
-			sum += w.distance(int32(i), w.load[i])
-		}
-	}
-	return sum
 }
 
 // keepLearners counts learners in place as having taken over, the smallest lag first, over and over until none qualifies.
@@ -191,7 +145,7 @@ func (w *weighing) sweep() bool {
 	givers, takers := w.givers(), w.takers()
 	gave, took := make([]bool, len(w.instances)), make([]bool, len(w.instances))
 	moved := false
-	for len(givers.items) > 0 && len(takers.items) > 0 && !(w.single && moved) {
+	for len(givers.items) > 0 && len(takers.items) > 0 {
 		from, to := givers.items[0], takers.items[0]
 		if gave[to] {
 			takers.settleTop(false)

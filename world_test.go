@@ -139,6 +139,15 @@ func (w *world) on(instance string) []*worker {
 	return found
 }
 
+// has reports whether a member has state of a task.
+func (k *worker) has(task assignor.TaskID) bool {
+	r := &k.report
+	if k.fresh != nil {
+		r = k.fresh
+	}
+	return k.runs[task] || slices.Contains(r.Active, task) || slices.Contains(r.Revoked, task) || holds(r.Learners, task) || holds(r.Standbys, task)
+}
+
 func (k *worker) instance() string { return instanceOf(&k.report) }
 
 func instanceOf(m *assignor.Member) string {
@@ -175,11 +184,14 @@ func (w *world) join(instance string) *worker {
 	return k
 }
 
-// takeDisk returns the state that a vanished member left on an instance. In the meantime it may have come to lag.
+// takeDisk returns the state that a vanished member left on an instance, but for what a member that is there has: they share a
+// disk. In the meantime it may have come to lag.
 func (w *world) takeDisk(instance string) []assignor.Replica {
 	var copies []assignor.Replica
 	for task, lag := range w.disks[instance] {
-		copies = append(copies, assignor.Replica{Task: task, Lag: lag})
+		if !slices.ContainsFunc(w.on(instance), func(k *worker) bool { return k.has(task) }) {
+			copies = append(copies, assignor.Replica{Task: task, Lag: lag})
+		}
 	}
 	delete(w.disks, instance)
 	slices.SortFunc(copies, func(a, b assignor.Replica) int { return a.Task.Compare(b.Task) })
