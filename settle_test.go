@@ -251,6 +251,7 @@ func (w *world) checkSettled(a *assignor.Assignment) {
 	w.checkDrained(a)
 	w.checkSiblings(parties, a)
 	w.checkStandbys(parties, a)
+	w.checkLevel(a)
 }
 
 // checkRanges checks that every instance that stays is within its range of the stateful tasks.

@@ -65,7 +65,8 @@ func (s *standbys) moveTo(t int32, k int, i int32) {
 	s.pair(t, i, 1)
 }
 
-// even levels the counts as R4 does, as far as tags and the other copies let it.
+// even levels the counts as R4 does. Where tags and the other copies do not let an instance come to its target, single moves that
+// shrink the distances of all instances from their ranges make the best of it.
 func (s *standbys) even() {
 	target := s.targets()
 	if slices.Equal(target, s.count) {
@@ -73,12 +74,58 @@ func (s *standbys) even() {
 	}
 	s.openWhole()
 	s.countPairs()
-	tasks := s.tasksByHolder(target)
+	tasks := s.tasksByHolder(func(i int32) bool { return s.count[i] > target[i] })
 	for i := range s.instances {
 		if s.count[i] > target[i] {
 			s.shedStandbys(int32(i), tasks[i], target)
 		}
 	}
+	for s.improve() {
+	}
+}
+
+// improve moves standbys one by one, each from an instance above its range to one that is not above it, or to one below its range
+// from one above the lower end of its own. It reports whether it moved any.
+func (s *standbys) improve() bool {
+	short, open := false, false // some instance is below its range, some is not above it and has room
+	for i := range s.instances {
+		short = short || s.count[i] < s.lo[i]
+		open = open || s.count[i] < s.hi[i]
+	}
+	tasks := s.tasksByHolder(func(i int32) bool { return s.count[i] > s.hi[i] && open || s.count[i] > s.lo[i] && short })
+	var takers []int32
+	moved := false
+	for from := range tasks {
+		if len(tasks[from]) == 0 {
+			continue
+		}
+		takers = takers[:0]
+		for i := range int32(len(s.instances)) {
+			if s.gain(int32(from), i) > 0 {
+				takers = append(takers, i)
+			}
+		}
+		moved = s.improveFrom(int32(from), tasks[from], takers) || moved
+	}
+	return moved
+}
+
+func (s *standbys) improveFrom(from int32, tasks, takers []int32) (moved bool) {
+	s.sortForShedding(from, tasks)
+	for _, t := range tasks {
+		k := slices.Index(s.of(t), from)
+		if to := s.taker(t, k, takers, func(i int32) int64 { return s.gain(from, i) }); to != none {
+			s.moveTo(t, k, to)
+			moved = true
+		}
+	}
+	return moved
+}
+
+// gain returns by how much the distances shrink if a standby goes from one instance to another.
+func (s *standbys) gain(from, to int32) int64 {
+	distance := func(i int32, n int64) int64 { return max(0, s.lo[i]-n, n-s.hi[i]) }
+	return distance(from, s.count[from]) - distance(from, s.count[from]-1) + distance(to, s.count[to]) - distance(to, s.count[to]+1)
 }
 
 func (s *standbys) targets() []int64 {
@@ -93,12 +140,12 @@ func (s *standbys) targets() []int64 {
 	return l.targets()
 }
 
-// tasksByHolder returns, for each instance above its target, the tasks that it keeps standbys of.
-func (s *standbys) tasksByHolder(target []int64) [][]int32 {
+// tasksByHolder returns, for each instance that admit accepts, the tasks that it keeps standbys of.
+func (s *standbys) tasksByHolder(admit func(i int32) bool) [][]int32 {
 	lists := make([][]int32, len(s.instances))
 	for _, t := range s.copied {
 		for _, i := range s.of(t) {
-			if s.count[i] > target[i] {
+			if admit(i) {
 				lists[i] = append(lists[i], t)
 			}
 		}
@@ -106,18 +153,29 @@ func (s *standbys) tasksByHolder(target []int64) [][]int32 {
 	return lists
 }
 
-// shedStandbys moves standbys from an instance to those below their target until it has come down to its own: first those that
-// have the most to replay, then those of the owners with the most standbys here.
-func (s *standbys) shedStandbys(from int32, tasks []int32, target []int64) {
+// sortForShedding puts the standbys that an instance should give up first: those that have the most to replay, then those of the
+// owners with the most standbys here.
+func (s *standbys) sortForShedding(from int32, tasks []int32) {
 	slices.SortFunc(tasks, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(s.lagAt(b, from), s.lagAt(a, from)), cmp.Compare(s.paired(b, from), s.paired(a, from)), cmp.Compare(a, b))
 	})
+}
+
+// shedStandbys moves standbys from an instance to those below their target until it has come down to its own.
+func (s *standbys) shedStandbys(from int32, tasks []int32, target []int64) {
+	s.sortForShedding(from, tasks)
+	takers := make([]int32, 0, len(s.instances))
+	for i := range int32(len(s.instances)) {
+		if s.count[i] < target[i] {
+			takers = append(takers, i)
+		}
+	}
 	for _, t := range tasks {
 		if s.count[from] <= target[from] {
 			return
 		}
 		k := slices.Index(s.of(t), from)
-		if to := s.takerBelow(t, k, target); to != none {
+		if to := s.taker(t, k, takers, func(i int32) int64 { return target[i] - s.count[i] }); to != none {
 			s.moveTo(t, k, to)
 		}
 	}
@@ -137,13 +195,14 @@ func (s *standbys) lagAt(t, i int32) uint64 {
 	return lag
 }
 
-// takerBelow returns the instance below its target that takes the standby of place k without making the tags differ less.
-func (s *standbys) takerBelow(t int32, k int, target []int64) int32 {
+// taker returns which of takers keeps the standby of place k from now on: the one with the fewest for its capacity of those to
+// which it is worth something and by which the tags do not differ less.
+func (s *standbys) taker(t int32, k int, takers []int32, worth func(i int32) int64) int32 {
 	best := none
 	others := s.withoutPlace(t, k)
 	bound := s.conflicts(t, others, s.of(t)[k])
-	for i := range int32(len(s.instances)) {
-		if s.count[i] < target[i] && s.mayKeep(t, i) && s.conflicts(t, others, i) <= bound && (best == none || s.betterHolder(t, i, best)) {
+	for _, i := range takers {
+		if worth(i) > 0 && s.mayKeep(t, i) && s.conflicts(t, others, i) <= bound && (best == none || s.betterHolder(t, i, best)) {
 			best = i
 		}
 	}

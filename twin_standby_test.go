@@ -287,19 +287,54 @@ func (n *naive) levelStandbys() {
 		}
 	}
 	for _, h := range givers {
-		paired := map[naiveTask]int{}
-		for _, t := range holds[h] {
-			paired[t] = n.paired(t, h)
-		}
-		slices.SortStableFunc(holds[h], func(a, b naiveTask) int {
-			return cmp.Or(cmp.Compare(n.standbyLag(b, h), n.standbyLag(a, h)), cmp.Compare(paired[b], paired[a]))
-		})
+		n.sortForShedding(holds[h], h)
 		for _, t := range holds[h] {
 			if n.standbys(h) > target[h] {
-				n.moveStandby(t, h, target)
+				n.moveStandby(t, h, func(to string) bool { return n.standbys(to) < target[to] })
 			}
 		}
 	}
+	for n.improveStandbys() {
+	}
+}
+
+// improveStandbys moves standbys one by one where that brings instances closer to their ranges.
+func (n *naive) improveStandbys() (moved bool) {
+	distance := func(h string, count int64) int64 {
+		lo, hi := n.fairStandbys(h)
+		return max(0, lo-count, count-hi)
+	}
+	gain := func(from, to string) int64 {
+		a, b := n.standbys(from), n.standbys(to)
+		return distance(from, a) + distance(to, b) - distance(from, a-1) - distance(to, b+1)
+	}
+	holds := map[string][]naiveTask{}
+	for _, h := range n.hosts {
+		mayGive := n.stays(h) && slices.ContainsFunc(n.hosts, func(to string) bool { return n.stays(to) && to != h && gain(h, to) > 0 })
+		for _, t := range n.tasks {
+			if mayGive && slices.Contains(n.kept[t], h) {
+				holds[h] = append(holds[h], t)
+			}
+		}
+	}
+	for _, h := range n.hosts {
+		n.sortForShedding(holds[h], h)
+		for _, t := range holds[h] {
+			moved = n.moveStandby(t, h, func(to string) bool { return to != h && gain(h, to) > 0 }) || moved
+		}
+	}
+	return moved
+}
+
+// sortForShedding puts the standbys first that an instance gives up first.
+func (n *naive) sortForShedding(tasks []naiveTask, host string) {
+	paired := map[naiveTask]int{}
+	for _, t := range tasks {
+		paired[t] = n.paired(t, host)
+	}
+	slices.SortStableFunc(tasks, func(a, b naiveTask) int {
+		return cmp.Or(cmp.Compare(n.standbyLag(b, host), n.standbyLag(a, host)), cmp.Compare(paired[b], paired[a]))
+	})
 }
 
 func (n *naive) standbyTargets() map[string]int64 {
@@ -324,14 +359,15 @@ func (n *naive) standbyLag(t naiveTask, host string) uint64 {
 	return n.lagAt(t, func(c naiveCopy) bool { return n.host(c.member) == host })
 }
 
-// moveStandby moves a standby to an instance below its target, if one takes it without making the tags differ less.
-func (n *naive) moveStandby(t naiveTask, from string, target map[string]int64) {
+// moveStandby moves a standby to an instance that welcomes it, if one takes it without making the tags differ less.
+func (n *naive) moveStandby(t naiveTask, from string, welcomes func(to string) bool) bool {
 	others := slices.DeleteFunc(slices.Clone(n.kept[t]), func(h string) bool { return h == from })
 	to, ok := naiveFirst(n.hosts, func(h string) bool {
-		return n.standbys(h) < target[h] && n.mayKeep(t, h) && n.sharedTags(t, h, others) <= n.sharedTags(t, from, others)
+		return welcomes(h) && n.mayKeep(t, h) && n.sharedTags(t, h, others) <= n.sharedTags(t, from, others)
 	}, func(a, b string) int { return n.compareHolders(t, a, b) })
 	if ok {
 		n.kept[t][slices.Index(n.kept[t], from)] = to
 		n.shifted[t] = true
 	}
+	return ok
 }
