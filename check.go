@@ -8,7 +8,8 @@ import (
 
 // Check reports every way in which a is not a safe answer to its input, as section 4 of the design lists them (S1 to S6), one
 // error per violation (errors.Join), each naming the task and the members; nil where there is none. It is meant for the tests of
-// frameworks: it judges from the reports alone, so what only the leader's memory shows is not held against an answer.
+// frameworks: it judges from the reports alone, so what only the leader's memory shows is not held against an answer: whether a
+// member that missed the last answer may still run what it reports as Revoked, for one.
 //
 // It fails with the errors of [Assign] where its input is such that Assign fails. It costs O(n log n) in all tasks.
 func Check(members []Member, a *Assignment, config Config) error {
@@ -56,7 +57,7 @@ func newChecker(members []Member, a *Assignment, config Config) *checker {
 	r.eachClaim(func(ids []TaskID, m int32, run, certain bool) {
 		for _, id := range ids {
 			t := r.topology.number(id)
-			c.claims[t] = append(c.claims[t], claim{t, m, run, certain})
+			c.claims[t] = append(c.claims[t], claim{t, m, run && certain, certain})
 		}
 	})
 	for t := range c.claims {
