@@ -125,7 +125,7 @@ func (a *Assignment) keepers() []int {
 func (a *Assignment) keeperRank(i int, keepers []int) (rank int, taken bool) {
 	for _, k := range keepers {
 		taken = taken || k == i
-		if instanceOf(&a.Members[k]) == instanceOf(&a.Members[i]) {
+		if a.Members[k].instanceName() == a.Members[i].instanceName() {
 			rank++
 		}
 	}
@@ -134,14 +134,7 @@ func (a *Assignment) keeperRank(i int, keepers []int) (rank int, taken bool) {
 
 func (a *Assignment) compareInstances(i, j int) int {
 	x, y := &a.Members[i], &a.Members[j]
-	return cmp.Or(cmp.Compare(instanceOf(x), instanceOf(y)), cmp.Compare(x.Member, y.Member))
-}
-
-func instanceOf(ma *MemberAssignment) string {
-	if ma.Instance == "" {
-		return ma.Member
-	}
-	return ma.Instance
+	return cmp.Or(cmp.Compare(x.instanceName(), y.instanceName()), cmp.Compare(x.Member, y.Member))
 }
 
 // memoryTasks returns how many tasks the encoding of a as a memory holds, at most.
