@@ -39,8 +39,9 @@ type burden struct {
 // burdensOf returns the burdens of the instances that stay.
 func burdensOf(members []Member, config Config) []burden {
 	burdens := make([]burden, len(members))
+	t := newTopology(config.Topology)
 	for i := range members {
-		burdens[i] = members[i].burden(config.Topology)
+		burdens[i] = members[i].burden(&t)
 	}
 	slices.SortFunc(burdens, func(a, b burden) int { return cmp.Compare(a.instance, b.instance) })
 	merged := burdens[:0]
@@ -58,13 +59,13 @@ func burdensOf(members []Member, config Config) []burden {
 }
 
 // burden adds up what a member runs, each task once: also what it has stopped for a hand-over that may yet come back.
-func (m *Member) burden(topology []Subtopology) burden {
+func (m *Member) burden(topology *topology) burden {
 	b := burden{instance: m.instanceName(), leaving: m.Leaving}
 	for _, task := range sortedTasks(slices.Concat(m.Active, m.Revoked)) {
 		weight, cost := int64(1), int64(0)
-		if k := slices.IndexFunc(topology, func(s Subtopology) bool { return s.ID == task.Subtopology }); k >= 0 {
-			weight = topology[k].weight()
-			if costs := topology[k].RestoreCost; uint32(task.Partition) < uint32(len(costs)) {
+		if s := topology.subtopology(task.Subtopology); s != none && topology.own(task) != none {
+			weight = topology.subs[s].weight()
+			if costs := topology.subs[s].RestoreCost; int(task.Partition) < len(costs) { // no Validate has been here
 				cost = max(0, costs[task.Partition])
 			}
 		}
