@@ -1,12 +1,35 @@
 package assignor_test
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/incremental-rebalance/assignor"
 )
+
+// TestEverybodyClaimsEverything: each copy of a member was compared with every conflict of the group, which took minutes where
+// all of many tasks were claimed by several members.
+func TestEverybodyClaimsEverything(t *testing.T) {
+	const tasks = 20_000
+	members := make([]assignor.Member, 4)
+	for i := range members {
+		members[i] = assignor.Member{ID: fmt.Sprintf("S%d", i), Generation: 1}
+		for p := range int32(tasks) {
+			members[i].Active = append(members[i].Active, assignor.TaskID{Partition: p})
+			members[i].Standbys = append(members[i].Standbys, assignor.Replica{Task: assignor.TaskID{Partition: p}})
+		}
+	}
+	config := assignor.Config{Topology: []assignor.Subtopology{{Partitions: tasks}}}
+	begin := time.Now()
+	a, err := assignor.Assign(members, nil, config)
+	require.NoError(t, err)
+	require.Less(t, time.Since(begin), 5*time.Second)
+	require.NoError(t, assignor.Check(members, a, config))
+	require.Len(t, a.Members[0].Revoke, tasks)
+}
 
 // TestScaleDownOfUnknownTasks: a task of a partition that its subtopology does not have weighed what the others do.
 func TestScaleDownOfUnknownTasks(t *testing.T) {

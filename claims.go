@@ -325,6 +325,19 @@ func (r *round) settleClaims(t int32, claims []claim) {
 	}
 }
 
+// revocationsOf returns who has to stop a task for a conflict.
+func (r *round) revocationsOf(t int32) []claim {
+	if len(r.revocations) == 0 {
+		return nil
+	}
+	first, _ := slices.BinarySearchFunc(r.revocations, t, func(c claim, t int32) int { return cmp.Compare(c.task, t) })
+	end := first
+	for end < len(r.revocations) && r.revocations[end].task == t {
+		end++
+	}
+	return r.revocations[first:end]
+}
+
 // readMemory finds who ran each task in the last round, for the tasks that nobody claims, and what was to be stopped (and for whom:
 // see handoverOrdered).
 func (r *round) readMemory() {

@@ -128,12 +128,7 @@ func (r *round) runs(t, m int32) bool {
 	if r.owner[t] == m {
 		return r.running(t)
 	}
-	for _, c := range r.revocations { // only conflicts so far: few
-		if c.task == t && c.member == m {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.revocationsOf(t), func(c claim) bool { return c.member == m })
 }
 
 // restoration says what the owner of a task reports of its own copy.

@@ -59,16 +59,7 @@ func (s *standbys) mayKeep(t, i int32) bool {
 
 // stopsOn reports whether a member of instance i runs the task, which it may not (R0), and has to stop it first.
 func (s *standbys) stopsOn(t, i int32) bool {
-	if len(s.revocations) == 0 {
-		return false
-	}
-	k, _ := slices.BinarySearchFunc(s.revocations, t, func(c claim, t int32) int { return cmp.Compare(c.task, t) })
-	for ; k < len(s.revocations) && s.revocations[k].task == t; k++ {
-		if s.members[s.revocations[k].member].instance == i {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.revocationsOf(t), func(c claim) bool { return s.members[c.member].instance == i })
 }
 
 // states calls f for every copy of the task on an instance that may keep a standby of it: what the previous owner has after a
