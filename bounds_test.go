@@ -2,6 +2,7 @@ package assignor_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -9,6 +10,22 @@ import (
 
 	"github.com/incremental-rebalance/assignor"
 )
+
+// TestManyStandbys: more standbys than an int32 holds became a negative number of them, and Assign panicked. Whatever the number,
+// the answer is that of one standby on every other instance, and what is missing is counted as far as an int goes.
+func TestManyStandbys(t *testing.T) {
+	members := []assignor.Member{{ID: "A"}, {ID: "B"}, {ID: "C"}}
+	config := assignor.Config{Topology: []assignor.Subtopology{{Partitions: 4}}, Standbys: 2}
+	want, err := assignor.Assign(members, nil, config)
+	require.NoError(t, err)
+	for _, standbys := range []int{3, math.MaxInt32, math.MaxInt >> 1, math.MaxInt} {
+		config.Standbys = standbys
+		a, err := assignor.Assign(members, nil, config)
+		require.NoError(t, err)
+		require.Equal(t, want.String(), a.String(), "%d standbys", standbys)
+		require.Positive(t, a.MissingStandbys, "%d standbys", standbys)
+	}
+}
 
 // TestEverybodyClaimsEverything: each copy of a member was compared with every conflict of the group, which took minutes where
 // all of many tasks were claimed by several members.

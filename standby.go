@@ -2,6 +2,7 @@ package assignor
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -83,12 +84,12 @@ func (s *standbys) countReported() {
 			continue
 		}
 		reported := s.reported(t)
-		s.wanted[t] = min(int32(s.config.Standbys), s.eligible(t))
+		s.wanted[t] = min(int32(s.width), s.eligible(t))
 		if s.allLeave {
-			s.wanted[t] = min(int32(s.config.Standbys), int32(len(reported)))
+			s.wanted[t] = min(int32(s.width), int32(len(reported)))
 		}
 		s.total += int64(s.wanted[t])
-		s.missing += s.config.Standbys - int(s.wanted[t])
+		s.miss(s.config.Standbys - int(s.wanted[t]))
 		for _, i := range reported {
 			s.count[i]++
 		}
@@ -99,6 +100,11 @@ func (s *standbys) countReported() {
 			s.lo[i], s.hi[i] = fairRange(s.total, s.instances[i].capacity, s.round.staying, s.config.ImbalancePercent)
 		}
 	}
+}
+
+// miss counts standbys that no instance can take; a sum that an int does not hold is the greatest it does.
+func (s *standbys) miss(n int) {
+	s.missing = min(s.missing, math.MaxInt-n) + n
 }
 
 // countWaiting counts the copies of a task that runs nowhere in this round: they stay what they are.
@@ -205,7 +211,7 @@ func (s *standbys) compareExcess(a, b int32) int {
 // the owner will be that copy.
 func (s *standbys) needs(t int32) int32 {
 	if s.learnerAt(t) != none && s.instances[s.at(t)].stays {
-		return min(s.wanted[t], int32(s.config.Standbys)-1)
+		return min(s.wanted[t], int32(s.width)-1)
 	}
 	return s.wanted[t]
 }

@@ -87,7 +87,7 @@ func (s *standbys) openWhole() {
 	for t, whole := range s.whole {
 		if whole {
 			s.copied = append(s.copied, int32(t))
-			s.wanted[t] = int32(s.config.Standbys)
+			s.wanted[t] = int32(s.width)
 			s.eachState(int32(t), func(i int32) { s.put(int32(t), i) })
 		}
 	}
