@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -28,7 +27,7 @@ func TestManyStandbys(t *testing.T) {
 }
 
 // TestEverybodyClaimsEverything: each copy of a member was compared with every conflict of the group, which took minutes where
-// all of many tasks were claimed by several members.
+// all of many tasks were claimed by several members: then this test does not end in time.
 func TestEverybodyClaimsEverything(t *testing.T) {
 	const tasks = 20_000
 	members := make([]assignor.Member, 4)
@@ -40,10 +39,8 @@ func TestEverybodyClaimsEverything(t *testing.T) {
 		}
 	}
 	config := assignor.Config{Topology: []assignor.Subtopology{{Partitions: tasks}}}
-	begin := time.Now()
 	a, err := assignor.Assign(members, nil, config)
 	require.NoError(t, err)
-	require.Less(t, time.Since(begin), 5*time.Second)
 	require.NoError(t, assignor.Check(members, a, config))
 	require.Len(t, a.Members[0].Revoke, tasks)
 }
@@ -57,4 +54,20 @@ func TestScaleDownOfUnknownTasks(t *testing.T) {
 		{ID: "C", Active: []assignor.TaskID{{Partition: 1}}},
 	}
 	require.Equal(t, []string{"B"}, assignor.ScaleDown(members, 2, config))
+}
+
+// TestNegativeNumbers: a member that reported a task which cannot be kept it, and then the whole group could not be encoded.
+func TestNegativeNumbers(t *testing.T) {
+	none := assignor.TaskID{Subtopology: -1, Partition: -1}
+	members := []assignor.Member{{
+		ID: "A", Active: []assignor.TaskID{none, {}}, Revoked: []assignor.TaskID{{Partition: -3}},
+		Learners: []assignor.Replica{{Task: none}}, Standbys: []assignor.Replica{{Task: none}},
+	}}
+	config := assignor.Config{Topology: []assignor.Subtopology{{Partitions: 1}}}
+	a, err := assignor.Assign(members, nil, config)
+	require.NoError(t, err)
+	require.NoError(t, assignor.Check(members, a, config))
+	require.Equal(t, []assignor.TaskID{{}}, a.Members[0].Active)
+	_, err = a.Encode(0)
+	require.NoError(t, err)
 }

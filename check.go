@@ -57,6 +57,9 @@ func newChecker(members []Member, a *Assignment, config Config) *checker {
 	r.eachClaim(func(ids []TaskID, m int32, run, certain bool) {
 		for _, id := range ids {
 			t := r.topology.number(id)
+			if t == none { // no such task can be
+				continue
+			}
 			c.claims[t] = append(c.claims[t], claim{t, m, run && certain, certain})
 		}
 	})
@@ -79,6 +82,7 @@ func newChecker(members []Member, a *Assignment, config Config) *checker {
 func (c *checker) foreignTasks() []TaskID {
 	var tasks []TaskID
 	c.eachClaim(func(ids []TaskID, _ int32, _, _ bool) { tasks = append(tasks, ids...) })
+	tasks = slices.DeleteFunc(tasks, func(id TaskID) bool { return !id.valid() })
 	for i := range c.a.Members {
 		for which := range numLists {
 			tasks = append(tasks, *c.a.Members[i].list(which)...)

@@ -190,6 +190,7 @@ func (r *round) claimAll(ids []TaskID, m int32, run, certain bool) {
 	for _, id := range ids {
 		t := r.topology.own(id)
 		switch {
+		case t == none && !id.valid(): // no such task can be, so nobody runs it
 		case t == none:
 			r.foreign = append(r.foreign, foreignClaim{id, claim{none, m, run, certain}})
 		case r.owner[t] == none && run:
@@ -269,7 +270,7 @@ func (r *round) certainOwners() []bool {
 			return
 		}
 		for _, id := range ids {
-			if t := r.topology.number(id); r.owner[t] == m {
+			if t := r.topology.number(id); t != none && r.owner[t] == m {
 				certain[t] = true
 			}
 		}

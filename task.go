@@ -26,6 +26,9 @@ func (t TaskID) appendText(b []byte) []byte {
 	return strconv.AppendInt(b, int64(t.Partition), 10)
 }
 
+// valid reports whether there can be a task of that name.
+func (t TaskID) valid() bool { return t.Subtopology >= 0 && t.Partition >= 0 }
+
 // UnmarshalText is the inverse of MarshalText. It accepts what [ParseTaskID] accepts.
 func (t *TaskID) UnmarshalText(text []byte) error {
 	parsed, err := ParseTaskID(string(text))

@@ -243,6 +243,9 @@ func (n *naive) unsure(member string) bool {
 // readClaims finds the owner of every task, and who must stop it (R0).
 func (n *naive) readClaims() {
 	claim := func(t naiveTask, member string, runs bool) {
+		if t.Subtopology < 0 || t.Partition < 0 {
+			return // there can be no such task
+		}
 		if n.claims[t] == nil {
 			n.claims[t] = map[string]bool{}
 		}
