@@ -191,12 +191,13 @@ func Recover(members []Member) *Assignment {
 func rebuild(members []Member, newest int32) *Assignment {
 	known := make([]*Member, 0, len(members))
 	for i := range members {
-		if m := &members[i]; m.ID != "" && knownGeneration(m.Generation) > 0 {
+		if m := &members[i]; m.ID != "" {
 			known = append(known, m)
 		}
 	}
 	slices.SortStableFunc(known, func(a, b *Member) int { return cmp.Compare(a.ID, b.ID) })
 	known = slices.CompactFunc(known, func(a, b *Member) bool { return a.ID == b.ID })
+	known = slices.DeleteFunc(known, func(m *Member) bool { return knownGeneration(m.Generation) == 0 })
 	a := &Assignment{Generation: newest, Members: make([]MemberAssignment, len(known))}
 	for i, m := range known {
 		a.Members[i] = MemberAssignment{

@@ -66,6 +66,7 @@ func TestRecover(t *testing.T) {
 		{ID: "S1", Instance: "h1", Generation: 7, Active: []assignor.TaskID{id(0, 1)}, Revoked: []assignor.TaskID{id(0, 2), id(0, 2)}},
 		{ID: "S2", Generation: 6, Active: []assignor.TaskID{id(0, 1), id(0, 3)}},
 		{ID: "S4", Active: []assignor.TaskID{id(0, 5)}},                            // new: not in the memory
+		{ID: "S4", Generation: 7, Active: []assignor.TaskID{id(0, 9)}},             // there is one already, which is new
 		{ID: "", Generation: 7, Active: []assignor.TaskID{id(0, 6)}},               // nobody
 		{ID: "S1", Generation: 7, Active: []assignor.TaskID{id(0, 7)}},             // there is one already
 		{ID: "S5", Generation: math.MaxInt32, Active: []assignor.TaskID{id(0, 8)}}, // no leader can have given that
