@@ -141,79 +141,96 @@ func (w *world) checkIdle(a *assignor.Assignment) {
 	}
 }
 
-// checkMoves checks that every change is told with a reason, and nothing else is.
+// change is what a move tells: who starts or stops something.
+type change struct {
+	kind   assignor.MoveKind
+	task   assignor.TaskID
+	member string
+}
+
+// tellings are the moves of one answer.
+type tellings struct {
+	*world
+	told   map[change]int
+	passed map[change]bool // copies that a member passed on to its sibling
+}
+
+// checkMoves checks that every change is told once, with a reason.
 func (w *world) checkMoves(members []assignor.Member, memory, a *assignor.Assignment) {
-	type change struct {
-		kind   assignor.MoveKind
-		task   assignor.TaskID
-		member string
-	}
-	told := map[change]int{}
-	passed := map[change]bool{} // copies that a member passed on to its sibling
+	t := &tellings{w, map[change]int{}, map[change]bool{}}
 	for _, m := range a.Moves {
 		if m.Reason == assignor.ReasonNone {
 			w.failf("no reason: %v", m)
 		}
 		who := m.To
-		if m.Kind == assignor.MoveRevoke || m.Kind == assignor.MoveStopLearn || m.Kind == assignor.MoveStopStandby || m.Kind == assignor.MoveAwait {
+		switch m.Kind {
+		case assignor.MoveRevoke, assignor.MoveStopLearn, assignor.MoveStopStandby, assignor.MoveAwait:
 			who = m.From
+		case assignor.MoveStandby, assignor.MoveLearn:
+			t.passed[change{m.Kind, m.Task, m.From}] = true
 		}
-		told[change{m.Kind, m.Task, who}]++
-		if m.Kind == assignor.MoveStandby || m.Kind == assignor.MoveLearn {
-			passed[change{m.Kind, m.Task, m.From}] = true
-		}
+		t.told[change{m.Kind, m.Task, who}]++
 	}
-	for _, n := range told {
+	for _, n := range t.told {
 		if n > 1 {
 			w.failf("a move is told twice: %v", a.Moves)
 		}
 	}
-	must := func(kind assignor.MoveKind, task assignor.TaskID, member string) {
-		c := change{kind, task, member}
-		if told[c] == 0 {
-			w.failf("no move tells of %v %v %s", task, kind, member)
-		}
-		delete(told, c)
-	}
-	// The leader knows who ran a task last: it has the last answer, and the member has applied it.
-	certain := func(m *assignor.Member) bool {
-		return memory != nil && w.memory != nil && !w.rebuilt && memory.Generation == w.memory.Generation && w.dirty < w.rounds-3 &&
-			(m.Generation == 0 || m.Generation == memory.Generation)
-	}
 	for i := range members {
-		m := &members[i]
-		ma, _ := a.For(m.ID)
-		for _, task := range ma.Active {
-			if at, ok := w.last[task]; ok && at.member != m.ID && !slices.Contains(m.Active, task) && !w.lost[task] && certain(m) {
-				must(assignor.MoveActive, task, m.ID)
-			}
+		ma, _ := a.For(members[i].ID)
+		t.checkStarts(&members[i], &ma, memory)
+		t.checkStops(&members[i], &ma)
+	}
+}
+
+func (t *tellings) must(kind assignor.MoveKind, task assignor.TaskID, member string) {
+	if t.told[change{kind, task, member}] == 0 {
+		t.failf("no move tells of %v %v %s", task, kind, member)
+	}
+}
+
+// checkStarts looks for the moves that tell of what a member is to run, learn and back up from now on.
+func (t *tellings) checkStarts(m *assignor.Member, ma *assignor.MemberAssignment, memory *assignor.Assignment) {
+	// The leader knows who ran a task last: it has the last answer, and the member has applied it.
+	certain := memory != nil && t.memory != nil && !t.rebuilt && memory.Generation == t.memory.Generation && t.dirty < t.rounds-3 &&
+		(m.Generation == 0 || m.Generation == memory.Generation)
+	for _, task := range ma.Active {
+		if at, ok := t.last[task]; ok && at.member != m.ID && !slices.Contains(m.Active, task) && !t.lost[task] && certain {
+			t.must(assignor.MoveActive, task, m.ID)
 		}
-		for _, task := range ma.Revoke {
-			must(assignor.MoveRevoke, task, m.ID)
+	}
+	for _, task := range ma.Learners {
+		if !holds(m.Learners, task) {
+			t.must(assignor.MoveLearn, task, m.ID)
 		}
-		for _, task := range ma.Learners {
-			if !holds(m.Learners, task) {
-				must(assignor.MoveLearn, task, m.ID)
-			}
+	}
+	for _, task := range ma.Standbys {
+		if !holds(m.Standbys, task) {
+			t.must(assignor.MoveStandby, task, m.ID)
 		}
-		for _, task := range ma.Standbys {
-			if !holds(m.Standbys, task) {
-				must(assignor.MoveStandby, task, m.ID)
-			}
+	}
+}
+
+// checkStops looks for the moves that tell of what a member must stop, or drops.
+func (t *tellings) checkStops(m *assignor.Member, ma *assignor.MemberAssignment) {
+	for _, task := range ma.Revoke {
+		t.must(assignor.MoveRevoke, task, m.ID)
+	}
+	runs := func(task assignor.TaskID) bool {
+		return slices.Contains(ma.Active, task) || slices.Contains(ma.Revoke, task)
+	}
+	for _, c := range m.Learners {
+		if !slices.Contains(ma.Learners, c.Task) && !runs(c.Task) && !t.passed[change{assignor.MoveLearn, c.Task, m.ID}] {
+			t.must(assignor.MoveStopLearn, c.Task, m.ID)
 		}
-		for _, c := range m.Learners {
-			if !slices.Contains(ma.Learners, c.Task) && !slices.Contains(ma.Active, c.Task) && !slices.Contains(ma.Revoke, c.Task) && !passed[change{assignor.MoveLearn, c.Task, m.ID}] {
-				must(assignor.MoveStopLearn, c.Task, m.ID)
-			}
+	}
+	for _, c := range m.Standbys {
+		if t.has(c.Task) && t.stateless(c.Task) {
+			continue
 		}
-		for _, c := range m.Standbys {
-			if w.has(c.Task) && w.stateless(c.Task) {
-				continue
-			}
-			if !slices.Contains(ma.Standbys, c.Task) && !slices.Contains(ma.Learners, c.Task) && !slices.Contains(ma.Active, c.Task) &&
-				!slices.Contains(ma.Revoke, c.Task) && !holds(m.Learners, c.Task) && !passed[change{assignor.MoveStandby, c.Task, m.ID}] {
-				must(assignor.MoveStopStandby, c.Task, m.ID)
-			}
+		keeps := slices.Contains(ma.Standbys, c.Task) || slices.Contains(ma.Learners, c.Task) || runs(c.Task) || holds(m.Learners, c.Task)
+		if !keeps && !t.passed[change{assignor.MoveStandby, c.Task, m.ID}] {
+			t.must(assignor.MoveStopStandby, c.Task, m.ID)
 		}
 	}
 }

@@ -40,7 +40,9 @@ func (s *source) duration() time.Duration {
 	return time.Duration(s.number()) * time.Second // overflows on purpose
 }
 
-func (s *source) name() string { return []string{"", "a", "b", "c", "d", "e", "a\x00", "é"}[s.byte()%8] }
+func (s *source) name() string {
+	return []string{"", "a", "b", "c", "d", "e", "a\x00", "é"}[s.byte()%8]
+}
 
 func (s *source) task() assignor.TaskID {
 	return assignor.TaskID{Subtopology: int32(s.number() % 5), Partition: int32(s.number() % 7)}
@@ -119,6 +121,7 @@ func (s *source) config() assignor.Config {
 }
 
 func addFuzzSeeds(f *testing.F) {
+	f.Helper()
 	f.Add([]byte{})
 	f.Add([]byte("a group of members that report what they run, and a leader that remembers"))
 	for seed := range byte(8) {

@@ -2,6 +2,7 @@ package assignor_test
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/incremental-rebalance/assignor"
 )
@@ -47,7 +48,7 @@ func (w *world) spreadingOf(a *assignor.Assignment) *spreading {
 
 // tagsOf returns the values of the tags of an instance: those of its member with the smallest id.
 func (w *world) tagsOf(instance string) []string {
-	first := slices.MinFunc(w.on(instance), func(a, b *worker) int { return compareStrings(a.report.ID, b.report.ID) })
+	first := slices.MinFunc(w.on(instance), func(a, b *worker) int { return strings.Compare(a.report.ID, b.report.ID) })
 	var values []string
 	for _, tag := range w.config.SpreadTags {
 		values = append(values, first.report.Tags[tag])

@@ -16,7 +16,6 @@ type group struct {
 	config  assignor.Config
 	members []assignor.Member
 	memory  *assignor.Assignment
-	rounds  int
 }
 
 func (g *group) join(ids ...string) {

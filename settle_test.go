@@ -22,7 +22,6 @@ type settling struct {
 
 // settle lets the group settle. It fails where that takes longer than it may (see limit).
 func (w *world) settle() *settling {
-	w.quiet = true
 	s := &settling{world: w, base: -1, began: map[assignor.TaskID]string{}, ran: map[assignor.TaskID]string{}, starts: map[assignor.TaskID]int{}}
 	for task, at := range w.last {
 		if w.has(task) && w.stateless(task) {

@@ -32,10 +32,8 @@ type world struct {
 	named   int
 	rebuilt bool // the memory of this round is made of reports
 	all     bool // print all rounds
-	quiet   bool // the events are over: everybody applies every answer
 	dirty   int  // the last round in which some member missed an answer or was slow to apply it
 	rounds  int
-	history []string
 	events  []string
 	log     []logged
 }
@@ -45,7 +43,6 @@ type worker struct {
 	report assignor.Member          // what it reports in the next round
 	fresh  *assignor.Member         // what it should report, where its report is older than the answer it acts on
 	runs   map[assignor.TaskID]bool // what it truly runs
-	answer assignor.MemberAssignment
 	stuck  map[assignor.TaskID]bool // copies that do not catch up
 }
 
@@ -307,7 +304,6 @@ func (w *world) deliver(a *assignor.Assignment, fate func(k *worker) string) {
 			continue
 		}
 		next := k.report.Next(ma, w.mode)
-		k.answer = ma
 		k.runs = map[assignor.TaskID]bool{}
 		for _, task := range ma.Active {
 			k.runs[task] = true

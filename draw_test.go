@@ -1,0 +1,89 @@
+package assignor_test
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/incremental-rebalance/assignor"
+)
+
+// newWorld draws a group and its configuration from a seed.
+func newWorld(seed uint64) *world {
+	w := &world{
+		rng: rand.New(rand.NewPCG(seed, 2)), seed: seed,
+		disks: map[string]diskState{}, last: map[assignor.TaskID]place{}, ran: map[assignor.TaskID]string{}, lost: map[assignor.TaskID]bool{},
+		idle: map[assignor.TaskID]int{}, hot: map[copyAt]bool{}, revoked: map[assignor.TaskID]bool{},
+	}
+	w.mode = pick(w, assignor.OneRound, assignor.TwoRounds)
+	w.rejoin = pick(w, assignor.Conservative, assignor.Eager)
+	w.dirty = -10
+	w.drawConfig()
+	w.drawTopology()
+	for range 1 + w.rng.IntN(6) {
+		w.drawMember()
+	}
+	return w
+}
+
+func (w *world) drawConfig() {
+	c := &w.config
+	c.Standbys = pick(w, 0, 0, 1, 1, 1, 2, 2, 3)
+	c.MaxLearners = pick(w, 0, 0, 0, 1, 2, 5)
+	c.AcceptableLag = pick[int64](w, 0, 100, 10_000)
+	c.LearnerTimeout = pick(w, 0, 0, 30*time.Second)
+	c.ScaleDownTimeout = pick(w, 0, 0, time.Minute)
+	c.RejoinDelay = pick(w, 0, 0, time.Minute)
+	c.ImbalancePercent = pick(w, 0, 0, 0, 0, 10, 30, 100)
+	c.NewInstancesOnly = w.chance(15)
+	c.SpreadTags = pick(w, nil, nil, nil, []string{"zone"}, []string{"zone", "rack"})
+}
+
+func (w *world) drawTopology() {
+	weighted, sparse := w.chance(25), w.chance(20)
+	stateless := pick(w, 0, 0, 30, 60)
+	id := int32(0)
+	for range 1 + w.rng.IntN(4) {
+		if sparse {
+			id += w.rng.Int32N(5)
+		}
+		s := assignor.Subtopology{ID: id, Partitions: w.rng.Int32N(16), Stateless: w.chance(stateless)}
+		id++
+		if weighted {
+			s.Weight = pick[int32](w, 0, 1, 2, 3, 7, 1000)
+		}
+		if w.chance(30) {
+			for range s.Partitions {
+				s.RestoreCost = append(s.RestoreCost, w.rng.Int64N(4))
+			}
+		}
+		w.config.Topology = append(w.config.Topology, s)
+	}
+}
+
+func (w *world) drawMember() {
+	instance := ""
+	if names := w.instances(); len(names) > 0 && w.chance(25) {
+		instance = pick(w, names...)
+	}
+	w.drawMemberOn(instance)
+}
+
+// drawMemberOn lets a member join, on a new instance where it is not told one. The seed says what its group is like.
+func (w *world) drawMemberOn(instance string) {
+	k := w.join(instance)
+	switch w.seed % 4 {
+	case 0:
+		k.report.Capacity = 1 + w.rng.Int32N(4)
+	case 1:
+		k.report.Capacity = pick[int32](w, 0, 1, 1, 1, 1000)
+	}
+	if w.seed%5 == 0 {
+		k.report.Version = pick[uint8](w, 0, 1, 1, 2, 3)
+	}
+	if len(w.config.SpreadTags) > 0 {
+		k.report.Tags = map[string]string{"zone": pick(w, "a", "b", "c"), "rack": pick(w, "r", "s")}
+		if w.chance(10) {
+			k.report.Tags = nil
+		}
+	}
+}
