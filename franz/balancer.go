@@ -1,0 +1,347 @@
+package franz
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/incremental-rebalance/assignor"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Balancer is the group balancer of one client. Its own methods may be called by several goroutines at once; those that kgo
+// calls (the ones of kgo.GroupBalancer) are not for others.
+type Balancer struct {
+	config   Config
+	topology topology
+
+	mu        sync.Mutex
+	client    *kgo.Client
+	memberID  string
+	local     *local
+	partition map[string]int32 // the last known number of partitions of each topic
+	sent      sentReport
+	elected   *round        // the round that this member is asked to decide
+	decided   *decision     // its answer, until it is delivered
+	memory    remembered    // the last assignment that was delivered, as far as this member knows it
+	leads     bool          // it decided the current generation
+	inSession bool          // no join is under way, and the member has its place
+	followUp  bool          // the session asks for another round at once
+	timers    timers        // the rounds that this member will call for
+	changed   chan struct{} // closed at the next session
+	undrain   func()        // ends the drain that is under way
+	done      chan struct{} // closed when the member has drained and left
+	left      bool
+	troubleAt time.Time
+	trouble   string
+	moves     []assignor.Move
+}
+
+// remembered is an assignment and when this member got to know it.
+type remembered struct {
+	assignment *assignor.Assignment
+	at         time.Time
+}
+
+// sentReport is the report of a join. A join asks several times, and gets the same bytes.
+type sentReport struct {
+	frame    []byte // what kgo asked with: the metadata without the payload
+	metadata []byte
+	report   assignor.Member
+}
+
+// New returns a balancer for one client, to whose options [Balancer.Opts] are added last. It fails with [ErrConfig], every
+// problem at once. It starts no goroutine and connects to nothing.
+func New(config Config) (*Balancer, error) {
+	config = config.withDefaults()
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	b := &Balancer{
+		config:    config,
+		topology:  newTopology(config.Topology),
+		partition: map[string]int32{},
+		changed:   make(chan struct{}),
+		done:      make(chan struct{}),
+	}
+	b.local = newLocal(&b.config, &b.topology)
+	return b, nil
+}
+
+// Opts returns the options of the client: the balancer, hooks and the callbacks on partitions. They come after those of the
+// service, which name its group, consume the topics of all subtopologies, and set no balancers and no such callbacks.
+func (b *Balancer) Opts() []kgo.Opt {
+	balancers := []kgo.GroupBalancer{b}
+	for _, f := range b.config.Fallback {
+		balancers = append(balancers, fallback{f, b})
+	}
+	opts := []kgo.Opt{
+		kgo.Balancers(balancers...),
+		kgo.WithHooks(hooks{b}),
+		kgo.OnPartitionsAssigned(b.onAssigned),
+		kgo.OnPartitionsLost(b.onLost),
+	}
+	if b.config.OnRevoked != nil { // else kgo's default commits
+		opts = append(opts, kgo.OnPartitionsRevoked(b.config.OnRevoked))
+	}
+	return opts
+}
+
+// ProtocolName returns [Protocol].
+func (b *Balancer) ProtocolName() string { return Protocol }
+
+// IsCooperative returns true: what a member keeps runs on while the group rebalances.
+func (b *Balancer) IsCooperative() bool { return true }
+
+// JoinGroupMetadata returns the ConsumerMemberMetadata (version 3) of a join, with the member's report as its user data.
+func (b *Balancer) JoinGroupMetadata(interests []string, owned map[string][]int32, generation int32) []byte {
+	meta := kmsg.ConsumerMemberMetadata{Version: 3, Topics: interests, Generation: generation}
+	for _, topic := range slices.Sorted(maps.Keys(owned)) {
+		meta.OwnedPartitions = append(meta.OwnedPartitions, kmsg.ConsumerMemberMetadataOwnedPartition{Topic: topic, Partitions: owned[topic]})
+	}
+	if b.config.Rack != "" {
+		meta.Rack = &b.config.Rack
+	}
+	frame := meta.AppendTo(nil)
+	metadata, err := b.metadata(meta, frame, owned)
+	if err != nil {
+		b.report(fmt.Errorf("franz: the report cannot be encoded, the leader sees what is owned: %w", err))
+	}
+	return metadata
+}
+
+// metadata adds the report to the metadata, or returns what it returned for the same frame.
+func (b *Balancer) metadata(meta kmsg.ConsumerMemberMetadata, frame []byte, owned map[string][]int32) ([]byte, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.sent.metadata != nil && bytes.Equal(b.sent.frame, frame) {
+		return slices.Clone(b.sent.metadata), nil
+	}
+	if len(owned) == 0 && len(b.local.assigned) > 0 {
+		b.local.lose() // kgo has dropped everything
+	}
+	report := b.local.report(owned, time.Now())
+	data, err := report.MarshalBinary()
+	meta.UserData = data
+	b.sent = sentReport{frame, meta.AppendTo(nil), report}
+	return slices.Clone(b.sent.metadata), err
+}
+
+// ParseSyncAssignment returns the partitions of an assignment. It never fails: of bytes that nobody can read, the member
+// keeps what it has.
+func (b *Balancer) ParseSyncAssignment(data []byte) (assigned map[string][]int32, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			b.report(fmt.Errorf("franz: panic while reading an assignment, the previous one stays: %v", p))
+			assigned = b.previous()
+		}
+	}()
+	var ka kmsg.ConsumerMemberAssignment
+	if err := ka.ReadFrom(data); err != nil {
+		b.report(fmt.Errorf("franz: assignment of %d bytes cannot be read, the previous one stays: %w", len(data), err))
+		assigned = b.previous()
+		b.begin(assigned, nil, nil)
+		b.askIn(b.config.Debounce, "an assignment could not be read")
+		return assigned, nil
+	}
+	assigned = map[string][]int32{}
+	for _, t := range ka.Topics {
+		assigned[t.Topic] = append(assigned[t.Topic], t.Partitions...)
+	}
+	ma, memory, err := assignor.Decode(ka.UserData)
+	if err != nil {
+		b.report(fmt.Errorf("franz: the assignment's user data cannot be read, copies stay as they are: %w", err))
+		b.begin(assigned, nil, nil)
+		return assigned, nil
+	}
+	b.begin(assigned, &ma, memory)
+	return assigned, nil
+}
+
+// previous returns what the member was assigned last.
+func (b *Balancer) previous() map[string][]int32 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return clonePartitions(b.local.assigned)
+}
+
+// begin records the session that an assignment begins.
+func (b *Balancer) begin(assigned map[string][]int32, ma *assignor.MemberAssignment, memory *assignor.Assignment) {
+	memberID, generation := b.groupMetadata()
+	elected, decided := b.takeDecision(generation)
+	if elected != nil && decided == nil && ma != nil {
+		decided = elected.resume(*ma, memory)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	b.memberID = memberID
+	b.leads = elected != nil
+	b.inSession = true
+	b.followUp = ma != nil && ma.FollowUp
+	b.sent.metadata = nil // the next join reports anew
+	b.timers.stop()
+	b.local.adopt(assigned, ma, memory, now)
+	if memory != nil {
+		b.memory = remembered{memory, now}
+	}
+	if ma != nil && decided != nil {
+		b.lead(decided, ma.Generation, now)
+	}
+}
+
+// takeDecision returns what this member was asked to decide for the generation, nil where it does not lead, and what it
+// decided, nil where it was not asked.
+func (b *Balancer) takeDecision(generation int32) (*round, *decision) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	elected, decided := b.elected, b.decided
+	b.elected, b.decided = nil, nil
+	if elected == nil || elected.info.Generation != generation {
+		return nil, nil
+	}
+	return elected, decided
+}
+
+// lead takes up what the leader of a generation has to do later, once its decision has come back to it.
+func (b *Balancer) lead(d *decision, generation int32, now time.Time) {
+	switch {
+	case d.differs:
+		b.timers.ask(b, 0, "the group has changed while its leader restarted")
+	case d.resumed || d.assignment.Generation == generation:
+		if !d.resumed {
+			b.memory = remembered{d.assignment, now}
+			b.moves = d.assignment.Moves
+		}
+		if next := d.assignment.NextRebalance; next > 0 {
+			b.timers.lead(b, next, generation)
+		}
+	}
+}
+
+func (b *Balancer) groupMetadata() (memberID string, generation int32) {
+	b.mu.Lock()
+	client := b.client
+	b.mu.Unlock()
+	if client == nil {
+		return "", -1
+	}
+	return client.GroupMetadata()
+}
+
+// report makes a trouble known. It holds no lock.
+func (b *Balancer) report(err error) {
+	b.config.Logger.Warn("incremental rebalance", "instance", b.config.Instance, "trouble", err)
+	b.config.Observer.Trouble(err)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.trouble, b.troubleAt = err.Error(), time.Now()
+}
+
+// fallback is another balancer that the member offers too. The Balancer follows what it assigns.
+type fallback struct {
+	kgo.GroupBalancer
+	b *Balancer
+}
+
+// ParseSyncAssignment records what the other balancer assigned: tasks to run, without copies.
+func (f fallback) ParseSyncAssignment(data []byte) (map[string][]int32, error) {
+	assigned, err := f.GroupBalancer.ParseSyncAssignment(data)
+	if err == nil {
+		f.b.begin(assigned, nil, nil)
+		f.b.mu.Lock()
+		f.b.local.last = assignor.MemberAssignment{} // no answer of this balancer is acted on
+		f.b.mu.Unlock()
+	}
+	return assigned, err
+}
+
+// onAssigned is called when a session has begun and what it revokes has stopped.
+func (b *Balancer) onAssigned(ctx context.Context, client *kgo.Client, added map[string][]int32) {
+	if b.config.OnAssigned != nil {
+		b.config.OnAssigned(ctx, client, added)
+	}
+	b.publish()
+	b.mu.Lock()
+	followUp := b.followUp
+	b.mu.Unlock()
+	if followUp {
+		b.ask("somebody has stopped a task that runs elsewhere next")
+	}
+	b.look()
+}
+
+// onLost is called when the coordinator has dropped the member, or the group cannot be reached.
+func (b *Balancer) onLost(ctx context.Context, client *kgo.Client, lost map[string][]int32) {
+	switch {
+	case b.config.OnLost != nil:
+		b.config.OnLost(ctx, client, lost)
+	case b.config.OnRevoked != nil:
+		b.config.OnRevoked(ctx, client, lost)
+	}
+	b.mu.Lock()
+	b.local.lose()
+	b.leads, b.inSession = false, false
+	b.elected, b.decided = nil, nil
+	b.sent = sentReport{}
+	b.timers.stop()
+	b.mu.Unlock()
+	b.publish()
+}
+
+// publish tells everybody how the member stands, and wakes those that wait for a session.
+func (b *Balancer) publish() {
+	b.mu.Lock()
+	s := b.state()
+	close(b.changed)
+	b.changed = make(chan struct{})
+	b.mu.Unlock()
+	b.config.Logger.Info("incremental rebalance", "instance", s.Instance, "generation", s.Generation, "leader", s.Leader,
+		"active", len(s.Active), "learning", len(s.Learning), "standby", len(s.Standby), "revoking", len(s.Revoking), "lost", s.Lost)
+	if b.config.OnChange != nil {
+		b.config.OnChange(s)
+	}
+	b.config.Observer.Session(s)
+}
+
+// hooks are what kgo calls on its own: they are no methods of Balancer, so that they are not part of its API.
+type hooks struct{ b *Balancer }
+
+// OnNewClient is called before the client does anything.
+func (h hooks) OnNewClient(client *kgo.Client) {
+	h.b.mu.Lock()
+	defer h.b.mu.Unlock()
+	h.b.client = client
+}
+
+// OnClientClosed ends the timers.
+func (h hooks) OnClientClosed(*kgo.Client) {
+	h.b.mu.Lock()
+	defer h.b.mu.Unlock()
+	h.b.leads, h.b.inSession = false, false
+	h.b.timers.stop()
+}
+
+// OnBrokerWrite notices that a join begins: no timer is to call for another round meanwhile.
+func (h hooks) OnBrokerWrite(_ kgo.BrokerMetadata, key int16, _ int, _, _ time.Duration, err error) {
+	if err != nil || kmsg.Key(key) != kmsg.JoinGroup {
+		return
+	}
+	h.b.mu.Lock()
+	defer h.b.mu.Unlock()
+	h.b.inSession = false
+	h.b.timers.stop()
+}
+
+// OnGroupManageError notes why the member has lost its place.
+func (h hooks) OnGroupManageError(err error) {
+	if !errors.Is(err, context.Canceled) {
+		h.b.report(fmt.Errorf("franz: the member has lost its place: %w", err))
+	}
+}

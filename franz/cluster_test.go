@@ -1,0 +1,332 @@
+package franz_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/incremental-rebalance/assignor"
+	"github.com/incremental-rebalance/assignor/franz"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+const (
+	group      = "words"
+	topic      = "lines"
+	partitions = 8
+	fullLag    = 100_000 // records that a copy which starts from nothing replays,
+	replayTick = 100 * time.Millisecond
+	perTick    = 10_000 // so that it takes a second
+)
+
+// cluster is a kfake broker with a topic, and the workers that consume it.
+type cluster struct {
+	*kfake.Cluster
+	t       testing.TB
+	net     *kfake.VirtualNetwork // nil: TCP
+	monitor *monitor
+	disks   map[string]*disk // by instance: they outlive the workers
+	workers []*worker
+}
+
+// disk is the state of an instance: how far each copy is behind.
+type disk struct {
+	mu  sync.Mutex
+	lag map[assignor.TaskID]int64
+}
+
+func newCluster(t testing.TB, network *kfake.VirtualNetwork, opts ...kfake.Opt) *cluster {
+	opts = append([]kfake.Opt{
+		kfake.NumBrokers(1), kfake.SeedTopics(partitions, topic), kfake.GroupMinSessionTimeout(time.Second),
+		kfake.BrokerConfigs(map[string]string{"group.initial.rebalance.delay.ms": "0"}),
+	}, opts...)
+	if network != nil {
+		opts = append(opts, kfake.ListenFn(network.Listen), kfake.Ports(9092))
+	}
+	fake, err := kfake.NewCluster(opts...)
+	require.NoError(t, err)
+	c := &cluster{Cluster: fake, t: t, net: network, monitor: newMonitor(), disks: map[string]*disk{}}
+	t.Cleanup(c.shut)
+	return c
+}
+
+// shut ends all workers, then the cluster.
+func (c *cluster) shut() {
+	for _, w := range c.workers {
+		w.kill()
+	}
+	c.Close()
+}
+
+// worker is a service on one client: it runs tasks, and replays copies.
+type worker struct {
+	c        *cluster
+	name     string
+	balancer *franz.Balancer
+	client   *kgo.Client
+	disk     *disk
+	ctx      context.Context
+	cancel   context.CancelFunc
+	done     sync.WaitGroup
+	cut      atomic.Bool // no connection gets through
+	dead     atomic.Bool
+	conns    sync.Map
+	runs     map[assignor.TaskID]bool // OnChange is called by one goroutine at a time
+	block    atomic.Pointer[chan struct{}]
+	sessions atomic.Int32
+	troubles atomic.Int32
+	rounds   atomic.Int32 // decided as leader
+	repeats  atomic.Int32
+}
+
+// settings of a worker beside the defaults.
+type settings struct {
+	config franz.Config
+	opts   []kgo.Opt
+}
+
+func (c *cluster) start(name string, change ...func(*settings)) *worker {
+	c.t.Helper()
+	w := &worker{c: c, name: name, disk: c.disks[name], runs: map[assignor.TaskID]bool{}}
+	if w.disk == nil {
+		w.disk = &disk{lag: map[assignor.TaskID]int64{}}
+		c.disks[name] = w.disk
+	}
+	w.ctx, w.cancel = context.WithCancel(context.Background())
+	s := settings{
+		config: franz.Config{
+			Instance: name, Topology: []franz.Subtopology{{Topics: []string{topic}}},
+			OnChange: w.onChange, Local: w.local, Observer: observer{w: w}, Logger: slog.New(slog.DiscardHandler),
+		},
+		opts: []kgo.Opt{
+			kgo.SeedBrokers(c.ListenAddrs()...), kgo.Dialer(w.dial), kgo.WithContext(w.ctx), kgo.ConsumerGroup(group),
+			kgo.ConsumeTopics(topic), kgo.SessionTimeout(6 * time.Second), kgo.HeartbeatInterval(time.Second),
+			kgo.RebalanceTimeout(10 * time.Second), kgo.DisableClientMetrics(),
+		},
+	}
+	for _, f := range change {
+		f(&s)
+	}
+	var err error
+	w.balancer, err = franz.New(s.config)
+	require.NoError(c.t, err)
+	w.client, err = kgo.NewClient(append(s.opts, w.balancer.Opts()...)...)
+	require.NoError(c.t, err)
+	c.workers = append(c.workers, w)
+	w.done.Add(1)
+	go w.replay()
+	return w
+}
+
+// dial connects to the broker unless the worker is cut off.
+func (w *worker) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if w.cut.Load() {
+		return nil, errors.New("cut off")
+	}
+	var dialer net.Dialer
+	dial := dialer.DialContext
+	if w.c.net != nil {
+		dial = w.c.net.DialContext
+	}
+	conn, err := dial(ctx, network, address)
+	if err == nil {
+		w.conns.Store(conn, true)
+	}
+	return conn, err
+}
+
+// cutOff ends all connections, and lets none through until mend.
+func (w *worker) cutOff() {
+	w.cut.Store(true)
+	w.conns.Range(func(conn, _ any) bool {
+		_ = conn.(net.Conn).Close()
+		w.conns.Delete(conn)
+		return true
+	})
+}
+
+// kill ends the process without a word: the coordinator has to find out.
+func (w *worker) kill() {
+	if w.dead.Swap(true) {
+		return
+	}
+	w.cutOff()
+	for task := range w.runs {
+		w.c.monitor.stop(task, w)
+	}
+	w.cancel()
+	w.client.Close()
+	w.done.Wait()
+}
+
+// close ends the process in order.
+func (w *worker) close() {
+	if w.dead.Swap(true) {
+		return
+	}
+	w.client.Close()
+	for task := range w.runs {
+		w.c.monitor.stop(task, w)
+	}
+	w.cancel()
+	w.done.Wait()
+}
+
+// onChange runs what the state lists, and nothing else.
+func (w *worker) onChange(s franz.State) {
+	if block := w.block.Load(); block != nil {
+		<-*block
+	}
+	if w.dead.Load() {
+		return
+	}
+	for task := range w.runs {
+		if !slices.Contains(s.Active, task) {
+			delete(w.runs, task)
+			w.c.monitor.stop(task, w)
+		}
+	}
+	for _, task := range s.Active {
+		if !w.runs[task] {
+			w.runs[task] = true
+			w.c.monitor.start(task, w)
+		}
+	}
+	w.disk.keep(s)
+	w.sessions.Add(1)
+}
+
+// keep drops the state of tasks that the instance has nothing to do with any more.
+func (d *disk) keep(s franz.State) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	lag := map[assignor.TaskID]int64{}
+	for _, task := range slices.Concat(s.Active, s.Revoking, copied(s.Learning), copied(s.Standby)) {
+		lag[task] = fullLag
+		if l, ok := d.lag[task]; ok {
+			lag[task] = l
+		}
+	}
+	d.lag = lag
+}
+
+func copied(copies []franz.Copy) []assignor.TaskID {
+	tasks := make([]assignor.TaskID, len(copies))
+	for i := range copies {
+		tasks[i] = copies[i].Task
+	}
+	return tasks
+}
+
+func (w *worker) local() []assignor.Replica {
+	w.disk.mu.Lock()
+	defer w.disk.mu.Unlock()
+	var found []assignor.Replica
+	for task, lag := range w.disk.lag {
+		found = append(found, assignor.Replica{Task: task, Lag: lag})
+	}
+	return found
+}
+
+// replay brings every copy nearer to the end of its changelog, tick by tick.
+func (w *worker) replay() {
+	defer w.done.Done()
+	ticker := time.NewTicker(replayTick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-w.ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		for task, lag := range w.disk.advance() {
+			w.balancer.Progress(task, lag)
+		}
+	}
+}
+
+func (d *disk) advance() map[assignor.TaskID]int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := make(map[assignor.TaskID]int64, len(d.lag))
+	for task, lag := range d.lag {
+		d.lag[task] = max(0, lag-perTick)
+		now[task] = d.lag[task]
+	}
+	return now
+}
+
+// observer counts.
+type observer struct {
+	franz.NopObserver
+	w *worker
+}
+
+func (o observer) Trouble(error) { o.w.troubles.Add(1) }
+
+func (o observer) Balanced(r franz.Round) {
+	o.w.rounds.Add(1)
+	if r.Repeated {
+		o.w.repeats.Add(1)
+	}
+	m := o.w.c.monitor
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.rounds++
+}
+
+// eventually waits until f holds.
+func (c *cluster) eventually(within time.Duration, what string, f func() bool) {
+	c.t.Helper()
+	for end := time.Now().Add(within); time.Now().Before(end); {
+		if f() {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	require.True(c.t, f(), "within %v: %s\n%s", within, what, c.rows())
+}
+
+// rows describes the workers.
+func (c *cluster) rows() string {
+	text := ""
+	for _, w := range c.workers {
+		if w.dead.Load() {
+			continue
+		}
+		s := w.balancer.State()
+		text += assignor.MemberAssignment{
+			Member: w.name, Active: s.Active, Revoke: s.Revoking, Learners: copied(s.Learning), Standbys: copied(s.Standby),
+		}.String() + " " + s.Trouble + "\n"
+	}
+	return text
+}
+
+// balanced reports whether every task runs, each of n workers has its share and nobody learns.
+func (c *cluster) balanced(n int) func() bool {
+	return func() bool {
+		all, each := c.monitor.running()
+		if all != partitions || len(each) != n {
+			return false
+		}
+		for _, w := range c.workers {
+			if !w.dead.Load() && len(w.balancer.State().Learning) > 0 {
+				return false
+			}
+		}
+		for _, k := range each {
+			if k < partitions/n || k > (partitions+n-1)/n {
+				return false
+			}
+		}
+		return true
+	}
+}

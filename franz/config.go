@@ -1,0 +1,162 @@
+package franz
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/incremental-rebalance/assignor"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Protocol is the name under which the group's members offer this balancer, and what Kafka's tools show as the group's
+// assignment strategy.
+const Protocol = "incremental-assignor"
+
+const (
+	// DefaultBudget is what all metadata and assignments of a group may take together, in bytes: the broker keeps them in one
+	// record, which it caps at 1 MiB by default (message.max.bytes), its own bookkeeping included.
+	DefaultBudget = 900_000
+
+	// DefaultDebounce is how long a member waits for more of its learners to catch up before it calls for a round.
+	DefaultDebounce = time.Second
+
+	// RackTag is the tag under which a member reports its [Config.Rack], for [assignor.Config.SpreadTags].
+	RackTag = "rack"
+)
+
+// ErrConfig: a [Config] that New refuses. Problems of the assignor's config match [assignor.ErrConfig] too.
+var ErrConfig = errors.New("franz: invalid config")
+
+// Subtopology is a part of the service that reads one set of co-partitioned topics. It has as many tasks as each of them has
+// partitions, which the broker knows: task 2_5 is partition 5 of every topic of the subtopology 2.
+type Subtopology struct {
+	ID        int32
+	Topics    []string // its source topics, at least one; the client consumes them all
+	Stateless bool     // its tasks have no changelog: no learner, no standby
+	Weight    int32    // load of one of its tasks; 0 means 1
+}
+
+// PartitionsFunc is the type of kgo's callbacks on partitions.
+type PartitionsFunc func(context.Context, *kgo.Client, map[string][]int32)
+
+// Config says what an instance is and how its group is balanced. Instance and Topology are required. All members of a group
+// should have equal Topology and Assignor: any of them may lead.
+type Config struct {
+	// Instance names the process or host whose disk holds the local state. It is the same after a restart, and no other
+	// member has it unless it shares that disk.
+	Instance string
+	Capacity int32             // relative share of the load; below 1 means 1
+	Rack     string            // goes into the metadata, and into the Tags as RackTag unless they have one
+	Tags     map[string]string // what copies of a task should differ in, and anything else that tools should see
+
+	Topology []Subtopology
+
+	// Assignor is how the leader decides. Topology, SincePrevious and Generation are the adapter's to set; an AcceptableLag of 0
+	// means assignor.DefaultAcceptableLag.
+	Assignor assignor.Config
+
+	// RejoinMode says when a member with learners calls for a round.
+	RejoinMode assignor.RejoinMode
+
+	// OnChange gets the full desired state after each session, and when the member has lost its place; nil: the service asks
+	// State. It is called from kgo's callbacks, one call at a time, and the next round waits for it: when it returns, nothing
+	// may run that Active does not list.
+	OnChange func(State)
+
+	// Local returns the copies that are on the disk already, with their lags where they are known. New calls it once.
+	Local func() []assignor.Replica
+
+	// OnAssigned, OnRevoked and OnLost are the service's own callbacks: the client's options must not set them, because those of
+	// Opts take their place. They are called as kgo describes, before OnChange. Where OnRevoked is nil, kgo's default commits;
+	// where OnLost is nil, OnRevoked is called for lost partitions.
+	OnAssigned, OnRevoked, OnLost PartitionsFunc
+
+	// Fallback are the balancers that the member offers after this one: those of the group before it is migrated, in the first of
+	// two rolling restarts. Only cooperative ones.
+	Fallback []kgo.GroupBalancer
+
+	Budget   int           // bytes, see DefaultBudget; 0 means that
+	Debounce time.Duration // see DefaultDebounce; 0 means that
+	Logger   *slog.Logger  // nil: slog.Default()
+	Observer Observer      // nil: nobody
+}
+
+// withDefaults returns a copy that shares nothing with c, defaults filled in.
+func (c Config) withDefaults() Config {
+	c.Topology = slices.Clone(c.Topology)
+	for i := range c.Topology {
+		c.Topology[i].Topics = slices.Clone(c.Topology[i].Topics)
+	}
+	c.Tags = maps.Clone(c.Tags)
+	if _, ok := c.Tags[RackTag]; !ok && c.Rack != "" {
+		if c.Tags == nil {
+			c.Tags = map[string]string{}
+		}
+		c.Tags[RackTag] = c.Rack
+	}
+	c.Assignor.SpreadTags = slices.Clone(c.Assignor.SpreadTags)
+	c.Fallback = slices.Clone(c.Fallback)
+	if c.Assignor.AcceptableLag == 0 {
+		c.Assignor.AcceptableLag = assignor.DefaultAcceptableLag
+	}
+	if c.Budget == 0 {
+		c.Budget = DefaultBudget
+	}
+	if c.Debounce == 0 {
+		c.Debounce = DefaultDebounce
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.Observer == nil {
+		c.Observer = NopObserver{}
+	}
+	return c
+}
+
+// validate returns every problem of a config with its defaults filled in (errors.Join).
+func (c Config) validate() error {
+	var problems []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			problems = append(problems, fmt.Errorf("%w: %s", ErrConfig, fmt.Sprintf(format, args...)))
+		}
+	}
+	check(c.Instance != "", "Instance is empty, want a name that is the same after a restart")
+	check(c.Assignor.Topology == nil, "Assignor.Topology is set, want Topology: partitions come from the broker")
+	check(c.Assignor.SincePrevious == 0, "Assignor.SincePrevious is %v, want 0: the adapter measures it", c.Assignor.SincePrevious)
+	check(c.Assignor.Generation == 0, "Assignor.Generation is %d, want 0: the broker counts it", c.Assignor.Generation)
+	check(c.Budget > 0, "Budget is %d bytes, want at least 1", c.Budget)
+	check(c.Debounce >= 0, "Debounce is %v, want at least 0", c.Debounce)
+	for _, f := range c.Fallback {
+		check(f.IsCooperative(), "Fallback %s is not cooperative", f.ProtocolName())
+		check(f.ProtocolName() != Protocol, "Fallback has this balancer itself")
+	}
+	seen := map[string]int32{}
+	shape := c.Assignor
+	for _, sub := range c.Topology {
+		check(len(sub.Topics) > 0, "subtopology %d has no topics, want at least 1", sub.ID)
+		for _, topic := range sub.Topics {
+			other, twice := seen[topic]
+			check(topic != "", "subtopology %d has a topic without a name", sub.ID)
+			check(!twice, "topic %q is in the subtopologies %d and %d, want one", topic, other, sub.ID)
+			seen[topic] = sub.ID
+		}
+		shape.Topology = append(shape.Topology, sub.withPartitions(0))
+	}
+	if c.Assignor.Topology == nil && c.Assignor.SincePrevious == 0 {
+		if err := shape.Validate(); err != nil {
+			problems = append(problems, fmt.Errorf("%w: %w", ErrConfig, err))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func (s Subtopology) withPartitions(n int32) assignor.Subtopology {
+	return assignor.Subtopology{ID: s.ID, Partitions: n, Stateless: s.Stateless, Weight: s.Weight}
+}

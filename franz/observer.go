@@ -1,0 +1,43 @@
+package franz
+
+import "time"
+
+// Observer gets what is worth a metric. Its methods are called without any lock held, from kgo's goroutines or those that call
+// the Balancer, possibly at once; they return quickly. Embed [NopObserver] for those that are to do nothing.
+type Observer interface {
+	// Session is called after each session has begun, and when the member has lost its place, with what OnChange gets.
+	Session(State)
+	// Balanced is called on the leader after each round that it decided.
+	Balanced(Round)
+	// Asked is called when the member calls for a round, with the reason.
+	Asked(reason string)
+	// Trouble is called with everything that State.Trouble will show.
+	Trouble(error)
+}
+
+// Round is what a leader did in a round.
+type Round struct {
+	Generation int32 // the broker's
+	Members    int
+	Tasks      int
+	Moves      int           // decisions that are not "stays where it was"
+	Metadata   int           // bytes of all members' metadata
+	Assignment int           // bytes of all assignments
+	Repeated   bool          // trouble: what is was repeated
+	Took       time.Duration // to decide and to encode
+}
+
+// NopObserver does nothing.
+type NopObserver struct{}
+
+// Session does nothing.
+func (NopObserver) Session(State) {}
+
+// Balanced does nothing.
+func (NopObserver) Balanced(Round) {}
+
+// Asked does nothing.
+func (NopObserver) Asked(string) {}
+
+// Trouble does nothing.
+func (NopObserver) Trouble(error) {}

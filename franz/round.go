@@ -1,0 +1,269 @@
+package franz
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/incremental-rebalance/assignor"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// round is one call of the leader: what the members report.
+type round struct {
+	b       *Balancer
+	reports []assignor.Member
+	unread  []int // the indexes of those that could not be read
+	size    int   // bytes of all metadata
+	info    kgo.BalanceInfo
+}
+
+// decision is what a leader answered.
+type decision struct {
+	assignment *assignor.Assignment
+	resumed    bool // the leader has restarted, and nobody has asked it,
+	differs    bool // and what was delivered to the members is something else
+}
+
+// plan is what the leader sends.
+type plan []kmsg.SyncGroupRequestGroupAssignment
+
+// IntoSyncAssignment returns the plan.
+func (p plan) IntoSyncAssignment() []kmsg.SyncGroupRequestGroupAssignment { return p }
+
+// MemberBalancer reads what the members report. It never fails: a member whose report cannot be read counts as one that runs
+// what it owns.
+func (b *Balancer) MemberBalancer(members []kmsg.JoinGroupResponseMember) (kgo.GroupMemberBalancer, map[string]struct{}, error) {
+	r := &round{b: b}
+	seen := make(map[string]bool, len(members))
+	for _, m := range members {
+		if m.MemberID == "" || seen[m.MemberID] {
+			b.report(fmt.Errorf("franz: the coordinator listed a member without an id, or %q twice", m.MemberID))
+			continue
+		}
+		seen[m.MemberID] = true
+		report, err := b.topology.readReport(m)
+		if err != nil {
+			b.report(fmt.Errorf("franz: report of member %s, which counts as running what it owns: %w", m.MemberID, err))
+			r.unread = append(r.unread, len(r.reports))
+		}
+		r.reports = append(r.reports, report)
+		r.size += len(m.ProtocolMetadata)
+	}
+	r.boundUnread()
+	b.mu.Lock()
+	b.elected, b.decided = r, nil
+	b.mu.Unlock()
+	return r, b.topology.sourceTopics(), nil
+}
+
+// readReport returns a member's report. Where the report cannot be read, it is made of what the metadata says (a
+// member that cannot learn), and the error says why.
+func (t *topology) readReport(m kmsg.JoinGroupResponseMember) (assignor.Member, error) {
+	var meta kmsg.ConsumerMemberMetadata
+	var report assignor.Member
+	err := meta.ReadFrom(m.ProtocolMetadata)
+	if err == nil {
+		err = report.UnmarshalBinary(meta.UserData)
+	}
+	if err != nil {
+		owned := map[string][]int32{}
+		for _, o := range meta.OwnedPartitions {
+			owned[o.Topic] = append(owned[o.Topic], o.Partitions...)
+		}
+		report = assignor.Member{Version: assignor.LearnerVersion - 1, Generation: max(1, meta.Generation), Active: t.tasks(owned)}
+		if m.InstanceID != nil {
+			report.Instance = *m.InstanceID
+		}
+	}
+	report.ID = m.MemberID
+	return report, err
+}
+
+// boundUnread lowers the generations of reports that could not be read to what the others know: those are the broker's numbers,
+// and must not outdate the memory. Behind it, such a member also counts as running what the memory gave it.
+func (r *round) boundUnread() {
+	newest := int32(1)
+	for i := range r.reports {
+		if !slices.Contains(r.unread, i) {
+			newest = max(newest, r.reports[i].Generation)
+		}
+	}
+	for _, i := range r.unread {
+		r.reports[i].Generation = min(r.reports[i].Generation, newest)
+	}
+}
+
+// SetBalanceInfo is called by kgo before Balance.
+func (r *round) SetBalanceInfo(info kgo.BalanceInfo) { r.info = info }
+
+// Balance decides the round. On any trouble it repeats what is.
+func (r *round) Balance(counts map[string]int32) kgo.IntoSyncAssignment {
+	start := time.Now()
+	b := r.b
+	a, p, err := r.decide(counts)
+	if err != nil {
+		b.report(fmt.Errorf("franz: the round repeats what is: %w", err))
+		a, p = r.repeat()
+	}
+	b.mu.Lock()
+	b.decided = &decision{assignment: a}
+	b.mu.Unlock()
+	done := Round{
+		Generation: r.info.Generation, Members: len(r.reports), Moves: len(a.Moves), Metadata: r.size,
+		Repeated: err != nil, Took: time.Since(start),
+	}
+	for i := range p {
+		done.Assignment += len(p[i].MemberAssignment)
+	}
+	for i := range a.Members {
+		done.Tasks += len(a.Members[i].Active)
+	}
+	b.config.Observer.Balanced(done)
+	for _, move := range a.Moves {
+		b.config.Logger.Info("incremental rebalance", "generation", a.Generation, "move", move.String())
+	}
+	return p
+}
+
+// decide assigns and encodes. A panic is an error.
+func (r *round) decide(counts map[string]int32) (a *assignor.Assignment, p plan, err error) {
+	defer recovered(&err)
+	config, memory, err := r.prepare(counts)
+	if err != nil {
+		return nil, nil, err
+	}
+	if a, err = assignor.Assign(r.reports, memory, config); err != nil {
+		return nil, nil, err
+	}
+	p, err = r.encode(a)
+	return a, p, err
+}
+
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("panic: %v", p)
+	}
+}
+
+// prepare returns the config of this round, and the memory.
+func (r *round) prepare(counts map[string]int32) (assignor.Config, *assignor.Assignment, error) {
+	b := r.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	config := b.config.Assignor
+	sized, err := b.topology.sized(counts, b.partition)
+	remember(b.partition, counts)
+	if err != nil {
+		return config, nil, err
+	}
+	config.Topology = sized
+	config.Generation = r.info.Generation
+	memory, since := r.recall(b.memory, time.Now())
+	config.SincePrevious = since
+	return config, memory, nil
+}
+
+// recall returns the memory: this member's own unless the reports know a newer one, and nil where nobody has ever been
+// assigned anything. Since is how long this member has known it.
+func (r *round) recall(own remembered, now time.Time) (memory *assignor.Assignment, since time.Duration) {
+	found := assignor.Recover(r.reports)
+	switch {
+	case own.assignment != nil && own.assignment.Generation >= found.Generation:
+		return own.assignment, max(0, now.Sub(own.at))
+	case found.Generation > 0:
+		return found, 0
+	}
+	return nil, 0
+}
+
+// perMember is about what the broker notes of a member beside its bytes: names, host, timeouts.
+const perMember = 160
+
+// encode returns the payloads as assignments of Kafka's consumer protocol, all within the budget.
+func (r *round) encode(a *assignor.Assignment) (plan, error) {
+	bare := make([]kmsg.ConsumerMemberAssignment, len(a.Members))
+	used := r.size
+	for i := range a.Members {
+		bare[i] = kmsg.ConsumerMemberAssignment{Version: 2, Topics: r.b.topology.partitions(a.Members[i].Active)}
+		used += len(bare[i].AppendTo(nil)) + 2*len(a.Members[i].Member) + perMember
+	}
+	limit := r.b.config.Budget - used
+	if limit == 0 {
+		limit = -1 // 0 is Encode's own limit
+	}
+	payloads, err := a.Encode(limit)
+	if err != nil {
+		return nil, fmt.Errorf("%w (the group's budget of %d bytes, of which metadata and partitions take %d)", err, r.b.config.Budget, used)
+	}
+	p := make(plan, len(bare))
+	for i := range bare {
+		bare[i].UserData = payloads[i]
+		p[i] = kmsg.SyncGroupRequestGroupAssignment{MemberID: a.Members[i].Member, MemberAssignment: bare[i].AppendTo(nil)}
+	}
+	return p, nil
+}
+
+// repeat returns what is, as an assignment: every member goes on with what nobody else claims, and keeps its copies. By it
+// nobody gains a task. Where even that cannot be encoded, the members get their partitions, and keep their copies on their own.
+func (r *round) repeat() (*assignor.Assignment, plan) {
+	r.b.mu.Lock()
+	memory, _ := r.recall(r.b.memory, time.Now())
+	r.b.mu.Unlock()
+	a := repetition(r.reports, memory, r.info.Generation)
+	if p, err := r.tryEncode(a); err == nil {
+		return a, p
+	}
+	p := make(plan, len(a.Members))
+	for i := range a.Members {
+		bare := kmsg.ConsumerMemberAssignment{Version: 2, Topics: r.b.topology.partitions(a.Members[i].Active)}
+		p[i] = kmsg.SyncGroupRequestGroupAssignment{MemberID: a.Members[i].Member, MemberAssignment: bare.AppendTo(nil)}
+	}
+	return a, p
+}
+
+func (r *round) tryEncode(a *assignor.Assignment) (p plan, err error) {
+	defer recovered(&err)
+	return r.encode(a)
+}
+
+// repetition is the assignment that changes nothing.
+func repetition(reports []assignor.Member, memory *assignor.Assignment, generation int32) *assignor.Assignment {
+	now := slices.Clone(reports)
+	for i := range now {
+		now[i].Memory = nil                           // who runs what is to come from the reports alone,
+		now[i].Generation = max(1, now[i].Generation) // and from all of them
+	}
+	a := assignor.Recover(now)
+	a.Generation = max(a.Generation+1, generation)
+	if memory != nil {
+		a.Generation = max(a.Generation, memory.Generation+1)
+		a.Departed = slices.Clone(memory.Departed)
+	}
+	for i := range now {
+		k, _ := slices.BinarySearchFunc(a.Members, now[i].ID, func(ma assignor.MemberAssignment, id string) int {
+			return strings.Compare(ma.Member, id)
+		})
+		ma := &a.Members[k]
+		ma.Learners, ma.Standbys = tasksOf(now[i].Learners, ma.Active), tasksOf(now[i].Standbys, ma.Active)
+	}
+	for i := range a.Members {
+		a.Members[i].Generation = a.Generation
+	}
+	a.NextRebalance = assignor.RevokeRetry // better luck then
+	return a
+}
+
+// tasksOf returns the tasks of copies that the member does not run.
+func tasksOf(copies []assignor.Replica, active []assignor.TaskID) []assignor.TaskID {
+	var tasks []assignor.TaskID
+	for _, c := range copies {
+		if _, runs := slices.BinarySearchFunc(active, c.Task, assignor.TaskID.Compare); !runs {
+			tasks = append(tasks, c.Task)
+		}
+	}
+	slices.SortFunc(tasks, assignor.TaskID.Compare)
+	return slices.Clip(slices.Compact(tasks))
+}
