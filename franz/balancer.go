@@ -29,11 +29,14 @@ type Balancer struct {
 	sent      sentReport
 	elected   *round        // the round that this member is asked to decide
 	decided   *decision     // its answer, until it is delivered
+	insisted  int           // rounds in a row of this leader that followed up on an order which its member missed
 	memory    remembered    // the last assignment that was delivered, as far as this member knows it
 	leads     bool          // it decided the current generation
+	sessions  int           // how many have begun
 	inSession bool          // no join is under way, and the member has its place
 	followUp  bool          // the session asks for another round at once
 	timers    timers        // the rounds that this member will call for
+	retry     time.Duration // how long it waited, as leader, to try again what it could not decide
 	changed   chan struct{} // closed at the next session
 	undrain   func()        // ends the drain that is under way
 	done      chan struct{} // closed when the member has drained and left
@@ -77,12 +80,8 @@ func New(config Config) (*Balancer, error) {
 // Opts returns the options of the client: the balancer, hooks and the callbacks on partitions. They come after those of the
 // service, which name its group, consume the topics of all subtopologies, and set no balancers and no such callbacks.
 func (b *Balancer) Opts() []kgo.Opt {
-	balancers := []kgo.GroupBalancer{b}
-	for _, f := range b.config.Fallback {
-		balancers = append(balancers, fallback{f, b})
-	}
 	opts := []kgo.Opt{
-		kgo.Balancers(balancers...),
+		kgo.Balancers(b.balancers()...),
 		kgo.WithHooks(hooks{b}),
 		kgo.OnPartitionsAssigned(b.onAssigned),
 		kgo.OnPartitionsLost(b.onLost),
@@ -91,6 +90,14 @@ func (b *Balancer) Opts() []kgo.Opt {
 		opts = append(opts, kgo.OnPartitionsRevoked(b.config.OnRevoked))
 	}
 	return opts
+}
+
+func (b *Balancer) balancers() []kgo.GroupBalancer {
+	balancers := []kgo.GroupBalancer{b}
+	for _, f := range b.config.Fallback {
+		balancers = append(balancers, fallback{f, b})
+	}
+	return balancers
 }
 
 // ProtocolName returns [Protocol].
@@ -123,6 +130,8 @@ func (b *Balancer) metadata(meta kmsg.ConsumerMemberMetadata, frame []byte, owne
 	if b.sent.metadata != nil && bytes.Equal(b.sent.frame, frame) {
 		return slices.Clone(b.sent.metadata), nil
 	}
+	b.inSession = false
+	b.timers.stop()
 	if len(owned) == 0 && len(b.local.assigned) > 0 {
 		b.local.lose() // kgo has dropped everything
 	}
@@ -147,7 +156,7 @@ func (b *Balancer) ParseSyncAssignment(data []byte) (assigned map[string][]int32
 		b.report(fmt.Errorf("franz: assignment of %d bytes cannot be read, the previous one stays: %w", len(data), err))
 		assigned = b.previous()
 		b.begin(assigned, nil, nil)
-		b.askIn(b.config.Debounce, "an assignment could not be read")
+		b.askIn(assignor.RevokeRetry, "an assignment could not be read")
 		return assigned, nil
 	}
 	assigned = map[string][]int32{}
@@ -155,14 +164,26 @@ func (b *Balancer) ParseSyncAssignment(data []byte) (assigned map[string][]int32
 		assigned[t.Topic] = append(assigned[t.Topic], t.Partitions...)
 	}
 	ma, memory, err := assignor.Decode(ka.UserData)
-	if err != nil {
-		b.report(fmt.Errorf("franz: the assignment's user data cannot be read, copies stay as they are: %w", err))
-		b.begin(assigned, nil, nil)
+	if err == nil {
+		if ma.FollowUp {
+			time.Sleep(followUpGrace)
+		}
+		b.begin(assigned, &ma, memory)
 		return assigned, nil
 	}
-	b.begin(assigned, &ma, memory)
+	if len(ka.UserData) > 0 { // else the leader could not send more, and tries again
+		b.report(fmt.Errorf("franz: the assignment's user data cannot be read, copies stay as they are: %w", err))
+	}
+	b.begin(assigned, nil, nil)
+	if len(ka.UserData) > 0 || len(assigned) == 0 {
+		b.askIn(assignor.RevokeRetry, "an assignment could not be read")
+	}
 	return assigned, nil
 }
+
+// followUpGrace is how long a member waits, before it stops anything, in a session that ends at once: peers that have not yet
+// fetched their part of it would be told to join again instead, and miss it. Nothing pauses meanwhile.
+const followUpGrace = 20 * time.Millisecond
 
 // previous returns what the member was assigned last.
 func (b *Balancer) previous() map[string][]int32 {
@@ -184,6 +205,7 @@ func (b *Balancer) begin(assigned map[string][]int32, ma *assignor.MemberAssignm
 	b.memberID = memberID
 	b.leads = elected != nil
 	b.inSession = true
+	b.sessions++
 	b.followUp = ma != nil && ma.FollowUp
 	b.sent.metadata = nil // the next join reports anew
 	b.timers.stop()
@@ -191,8 +213,8 @@ func (b *Balancer) begin(assigned map[string][]int32, ma *assignor.MemberAssignm
 	if memory != nil {
 		b.memory = remembered{memory, now}
 	}
-	if ma != nil && decided != nil {
-		b.lead(decided, ma.Generation, now)
+	if decided != nil {
+		b.lead(decided, b.local.last.Generation, now)
 	}
 }
 
@@ -219,11 +241,18 @@ func (b *Balancer) lead(d *decision, generation int32, now time.Time) {
 			b.memory = remembered{d.assignment, now}
 			b.moves = d.assignment.Moves
 		}
-		if next := d.assignment.NextRebalance; next > 0 {
-			b.timers.lead(b, next, generation)
-		}
+		b.timers.lead(b, d.assignment.NextRebalance)
 	}
+	if !d.repeated {
+		b.retry = 0
+		return
+	}
+	b.retry = min(max(2*b.retry, assignor.RevokeRetry), maxRetry)
+	b.timers.lead(b, b.retry)
 }
+
+// maxRetry is the longest that a leader waits before it tries again what it could not decide. It begins with RevokeRetry.
+const maxRetry = 5 * time.Minute
 
 func (b *Balancer) groupMetadata() (memberID string, generation int32) {
 	b.mu.Lock()
@@ -325,17 +354,6 @@ func (h hooks) OnClientClosed(*kgo.Client) {
 	h.b.mu.Lock()
 	defer h.b.mu.Unlock()
 	h.b.leads, h.b.inSession = false, false
-	h.b.timers.stop()
-}
-
-// OnBrokerWrite notices that a join begins: no timer is to call for another round meanwhile.
-func (h hooks) OnBrokerWrite(_ kgo.BrokerMetadata, key int16, _ int, _, _ time.Duration, err error) {
-	if err != nil || kmsg.Key(key) != kmsg.JoinGroup {
-		return
-	}
-	h.b.mu.Lock()
-	defer h.b.mu.Unlock()
-	h.b.inSession = false
 	h.b.timers.stop()
 }
 

@@ -14,8 +14,10 @@ import (
 	"github.com/incremental-rebalance/assignor"
 	"github.com/incremental-rebalance/assignor/franz"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 const (
@@ -39,8 +41,9 @@ type cluster struct {
 
 // disk is the state of an instance: how far each copy is behind.
 type disk struct {
-	mu  sync.Mutex
-	lag map[assignor.TaskID]int64
+	mu     sync.Mutex
+	lag    map[assignor.TaskID]int64
+	frozen bool // nothing is replayed
 }
 
 func newCluster(t testing.TB, network *kfake.VirtualNetwork, opts ...kfake.Opt) *cluster {
@@ -78,11 +81,15 @@ type worker struct {
 	done     sync.WaitGroup
 	cut      atomic.Bool // no connection gets through
 	dead     atomic.Bool
+	zombie   atomic.Bool // out of the group without knowing it
 	conns    sync.Map
-	runs     map[assignor.TaskID]bool // OnChange is called by one goroutine at a time
+	mu       sync.Mutex
+	runs     map[assignor.TaskID]bool
 	block    atomic.Pointer[chan struct{}]
+	stuck    atomic.Bool // it replays nothing
 	sessions atomic.Int32
 	troubles atomic.Int32
+	lost     atomic.Int32
 	rounds   atomic.Int32 // decided as leader
 	repeats  atomic.Int32
 }
@@ -91,6 +98,7 @@ type worker struct {
 type settings struct {
 	config franz.Config
 	opts   []kgo.Opt
+	sticky bool // it offers its fallback only, as before a migration
 }
 
 func (c *cluster) start(name string, change ...func(*settings)) *worker {
@@ -106,10 +114,11 @@ func (c *cluster) start(name string, change ...func(*settings)) *worker {
 			Instance: name, Topology: []franz.Subtopology{{Topics: []string{topic}}},
 			OnChange: w.onChange, Local: w.local, Observer: observer{w: w}, Logger: slog.New(slog.DiscardHandler),
 		},
+		// The rebalance timeout is the shorter one: kfake drops members that wait in a join for longer than a session.
 		opts: []kgo.Opt{
 			kgo.SeedBrokers(c.ListenAddrs()...), kgo.Dialer(w.dial), kgo.WithContext(w.ctx), kgo.ConsumerGroup(group),
 			kgo.ConsumeTopics(topic), kgo.SessionTimeout(6 * time.Second), kgo.HeartbeatInterval(time.Second),
-			kgo.RebalanceTimeout(10 * time.Second), kgo.DisableClientMetrics(),
+			kgo.RebalanceTimeout(2 * time.Second), kgo.DisableClientMetrics(),
 		},
 	}
 	for _, f := range change {
@@ -118,7 +127,11 @@ func (c *cluster) start(name string, change ...func(*settings)) *worker {
 	var err error
 	w.balancer, err = franz.New(s.config)
 	require.NoError(c.t, err)
-	w.client, err = kgo.NewClient(append(s.opts, w.balancer.Opts()...)...)
+	s.opts = append(s.opts, w.balancer.Opts()...)
+	if s.sticky {
+		s.opts = append(s.opts, kgo.Balancers(w.balancer.Fallbacks()...))
+	}
+	w.client, err = kgo.NewClient(s.opts...)
 	require.NoError(c.t, err)
 	c.workers = append(c.workers, w)
 	w.done.Add(1)
@@ -153,29 +166,39 @@ func (w *worker) cutOff() {
 	})
 }
 
+// mend lets connections through again.
+func (w *worker) mend() { w.cut.Store(false) }
+
 // kill ends the process without a word: the coordinator has to find out.
 func (w *worker) kill() {
-	if w.dead.Swap(true) {
+	if !w.die() {
 		return
 	}
 	w.cutOff()
-	for task := range w.runs {
-		w.c.monitor.stop(task, w)
-	}
 	w.cancel()
 	w.client.Close()
 	w.done.Wait()
 }
 
-// close ends the process in order.
-func (w *worker) close() {
+// die stops all tasks, once.
+func (w *worker) die() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.dead.Swap(true) {
-		return
+		return false
 	}
-	w.client.Close()
 	for task := range w.runs {
 		w.c.monitor.stop(task, w)
 	}
+	return true
+}
+
+// close ends the process in order: first the tasks, then the client, which leaves the group.
+func (w *worker) close() {
+	if !w.die() {
+		return
+	}
+	w.client.Close()
 	w.cancel()
 	w.done.Wait()
 }
@@ -185,6 +208,8 @@ func (w *worker) onChange(s franz.State) {
 	if block := w.block.Load(); block != nil {
 		<-*block
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.dead.Load() {
 		return
 	}
@@ -202,6 +227,10 @@ func (w *worker) onChange(s franz.State) {
 	}
 	w.disk.keep(s)
 	w.sessions.Add(1)
+	if s.Lost {
+		w.lost.Add(1)
+	}
+	w.zombie.Store(false)
 }
 
 // keep drops the state of tasks that the instance has nothing to do with any more.
@@ -247,6 +276,9 @@ func (w *worker) replay() {
 			return
 		case <-ticker.C:
 		}
+		if w.stuck.Load() {
+			continue
+		}
 		for task, lag := range w.disk.advance() {
 			w.balancer.Progress(task, lag)
 		}
@@ -256,6 +288,9 @@ func (w *worker) replay() {
 func (d *disk) advance() map[assignor.TaskID]int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.frozen {
+		return nil
+	}
 	now := make(map[assignor.TaskID]int64, len(d.lag))
 	for task, lag := range d.lag {
 		d.lag[task] = max(0, lag-perTick)
@@ -282,6 +317,33 @@ func (o observer) Balanced(r franz.Round) {
 	defer m.mu.Unlock()
 	m.rounds++
 }
+
+// leader returns the worker that leads.
+func (c *cluster) leader() *worker {
+	c.t.Helper()
+	for _, w := range c.workers {
+		if !w.dead.Load() && w.balancer.Leader() {
+			return w
+		}
+	}
+	c.t.Fatal("nobody leads")
+	return nil
+}
+
+// follower returns a worker that does not lead.
+func (c *cluster) follower() *worker {
+	c.t.Helper()
+	for _, w := range c.workers {
+		if !w.dead.Load() && !w.balancer.Leader() {
+			return w
+		}
+	}
+	c.t.Fatal("nobody follows")
+	return nil
+}
+
+// owned returns what a worker runs.
+func (w *worker) owned() []assignor.TaskID { return w.balancer.State().Active }
 
 // eventually waits until f holds.
 func (c *cluster) eventually(within time.Duration, what string, f func() bool) {
@@ -329,4 +391,64 @@ func (c *cluster) balanced(n int) func() bool {
 		}
 		return true
 	}
+}
+
+func (d *disk) set(task assignor.TaskID, lag int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lag[task] = lag
+}
+
+func contains(tasks []assignor.TaskID, task assignor.TaskID) bool {
+	return slices.Contains(tasks, task)
+}
+
+// static makes a worker a static member.
+func static(s *settings) { s.opts = append(s.opts, kgo.InstanceID(s.config.Instance)) }
+
+// admin is a client outside of the group.
+func (c *cluster) admin() *kgo.Client {
+	c.t.Helper()
+	opts := []kgo.Opt{kgo.SeedBrokers(c.ListenAddrs()...), kgo.DisableClientMetrics()}
+	if c.net != nil {
+		opts = append(opts, kgo.Dialer(c.net.DialContext))
+	}
+	client, err := kgo.NewClient(opts...)
+	require.NoError(c.t, err)
+	return client
+}
+
+// lostSessions returns how often any worker lost its place.
+func (c *cluster) lostSessions() int32 {
+	n := int32(0)
+	for _, w := range c.workers {
+		n += w.lost.Load()
+	}
+	return n
+}
+
+func (c *cluster) createTopic(name string, parts int32) {
+	c.t.Helper()
+	admin := c.admin()
+	defer admin.Close()
+	req := kmsg.NewPtrCreateTopicsRequest()
+	top := kmsg.NewCreateTopicsRequestTopic()
+	top.Topic, top.NumPartitions, top.ReplicationFactor = name, parts, 1
+	req.Topics = append(req.Topics, top)
+	resp, err := req.RequestWith(c.t.Context(), admin)
+	require.NoError(c.t, err)
+	require.NoError(c.t, kerr.ErrorForCode(resp.Topics[0].ErrorCode))
+}
+
+func (c *cluster) growTopic(name string, parts int32) {
+	c.t.Helper()
+	admin := c.admin()
+	defer admin.Close()
+	req := kmsg.NewPtrCreatePartitionsRequest()
+	top := kmsg.NewCreatePartitionsRequestTopic()
+	top.Topic, top.Count = name, parts
+	req.Topics = append(req.Topics, top)
+	resp, err := req.RequestWith(c.t.Context(), admin)
+	require.NoError(c.t, err)
+	require.NoError(c.t, kerr.ErrorForCode(resp.Topics[0].ErrorCode))
 }

@@ -68,7 +68,8 @@ type Config struct {
 	// may run that Active does not list.
 	OnChange func(State)
 
-	// Local returns the copies that are on the disk already, with their lags where they are known. New calls it once.
+	// Local returns the copies that are on the disk already, with their lags where they are known. New calls it once. With it, an
+	// active task of which there was no copy counts as restoring until Progress says that it has caught up.
 	Local func() []assignor.Replica
 
 	// OnAssigned, OnRevoked and OnLost are the service's own callbacks: the client's options must not set them, because those of

@@ -36,14 +36,26 @@ func (b *Balancer) Drain(ctx context.Context) error {
 		return ErrNoClient
 	}
 	b.look()
+	if err := b.awaitIdle(ctx, client); err != nil {
+		return err
+	}
+	return b.leaveGroup(ctx, client)
+}
+
+// awaitIdle waits until the member has had nothing to do for as long as Config.Debounce: those that have just taken over what it
+// had must hear of it before its leave makes the group rebalance again.
+func (b *Balancer) awaitIdle(ctx context.Context, client *kgo.Client) error {
 	for {
 		b.mu.Lock()
 		idle, changed := b.local.idle(), b.changed
 		b.mu.Unlock()
+		var settled <-chan time.Time
 		if idle {
-			break
+			settled = time.After(b.config.Debounce)
 		}
 		select {
+		case <-settled:
+			return nil
 		case <-changed:
 		case <-client.Context().Done():
 			return kgo.ErrClientClosed
@@ -51,7 +63,6 @@ func (b *Balancer) Drain(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
-	return b.leaveGroup(ctx, client)
 }
 
 // leave marks the instance as leaving, and keeps how to end its drain.

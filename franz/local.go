@@ -84,8 +84,12 @@ func (l *local) keepCopies(before []assignor.TaskID, keepAll bool, now time.Time
 	}
 	for _, task := range l.active {
 		delete(kept, task)
-		if h, had := l.held[task]; had && !l.caughtUp(h.lag) {
-			kept[task] = held{lag: h.lag, broken: h.broken} // it restores from there
+		h, had := l.held[task]
+		switch {
+		case had && !l.caughtUp(h.lag): // it restores from there
+			kept[task] = held{lag: h.lag, broken: h.broken}
+		case !had && l.config.Local != nil && !l.topology.stateless(task) && l.lagOf(before, task) != 0: // from nothing
+			kept[task] = held{lag: assignor.UnknownLag}
 		}
 	}
 	return kept
@@ -180,12 +184,15 @@ type news struct {
 	leaving bool          // told to leave, or to stay
 	ready   bool          // learners have caught up, as many as RejoinMode asks for
 	broken  bool          // an active task has lost its state
+	standby bool          // it leaves, and all it has are copies that others may have replaced by now
 	recheck time.Duration // when a learner that holds others up will have timed out; 0: none does
 }
 
 // newsSince compares the member with its last report.
 func (l *local) newsSince(sent assignor.Member, now time.Time) news {
 	n := news{leaving: sent.Leaving != !l.leaving.IsZero()}
+	n.standby = !l.lost && l.last.Leaving && !l.leaving.IsZero() && len(l.last.Standbys) > 0 &&
+		len(l.active)+len(l.last.Revoke)+len(l.last.Learners) == 0
 	learners := l.learners(now)
 	fresh := false
 	for _, r := range learners {

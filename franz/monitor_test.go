@@ -2,6 +2,7 @@ package franz_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -35,11 +36,11 @@ func (m *monitor) reset() {
 	m.paused, m.moved, m.rounds = map[assignor.TaskID]time.Duration{}, map[assignor.TaskID]int{}, 0
 }
 
-// start records that a worker runs a task. A worker that is cut off does not count as an owner: that is what fencing is for.
+// start records that a worker runs a task. A worker that is out of the group without knowing it does not count as an owner: that is what fencing is for.
 func (m *monitor) start(task assignor.TaskID, w *worker) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if o := m.owner[task]; o != nil && o != w && !o.cut.Load() {
+	if o := m.owner[task]; o != nil && o != w && !o.cut.Load() && !o.zombie.Load() {
 		m.violations = append(m.violations, fmt.Sprintf("%s runs on %s and on %s", task, o.name, w.name))
 	}
 	m.owner[task] = w
@@ -103,4 +104,18 @@ func (m *monitor) moves() (tasks, most int) {
 		tasks, most = tasks+1, max(most, n)
 	}
 	return tasks, most
+}
+
+// movedTasks returns the tasks that changed worker since reset.
+func (c *cluster) movedTasks() []assignor.TaskID {
+	m := c.monitor
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Collect(maps.Keys(m.moved))
+}
+
+func (m *monitor) isRunning(task assignor.TaskID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.owner[task] != nil
 }

@@ -7,16 +7,17 @@ import (
 )
 
 // resume is for a static leader that restarted: the coordinator has given everybody what they had, and nobody has asked the
-// leader. It decides the round once more, on the reports of then and its own new one: for the deadlines that nobody else will
-// keep, and to see whether the reports imply another plan than what was delivered to this member, and, where it is a keeper, to
-// the others (memory).
+// leader. It decides the round once more, on the reports of then and its own new one, to see whether they imply another plan
+// than what was delivered to this member and, where it is a keeper, to the others (memory), or a deadline that nobody else keeps.
 func (r *round) resume(delivered assignor.MemberAssignment, memory *assignor.Assignment) *decision {
 	a, err := r.decideAgain()
 	if err != nil {
 		return &decision{resumed: true, differs: true}
 	}
 	own := slices.IndexFunc(a.Members, func(ma assignor.MemberAssignment) bool { return ma.Member == r.info.LeaderID })
-	d := &decision{assignment: a, resumed: true, differs: own < 0 || !sameTasks(a.Members[own], delivered, true)}
+	d := &decision{assignment: a, resumed: true}
+	// A deadline counts from reports that are as old as the generation, which nobody knows: only new reports tell.
+	d.differs = a.NextRebalance > 0 || own < 0 || !sameTasks(a.Members[own], delivered, true)
 	if memory == nil || d.differs {
 		return d
 	}
@@ -45,11 +46,25 @@ func (r *round) decideAgain() (a *assignor.Assignment, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return assignor.Assign(r.reports, memory, config)
+	reports := slices.Clone(r.reports)
+	for i := range reports {
+		if reports[i].ID == r.info.LeaderID {
+			reports[i] = r.b.lastReport()
+			reports[i].ID = r.info.LeaderID
+		}
+	}
+	return assignor.Assign(reports, memory, config)
 }
 
 // sameTasks reports whether two members run and stop the same, and keep the same copies.
 func sameTasks(a, b assignor.MemberAssignment, copies bool) bool {
 	return slices.Equal(a.Active, b.Active) && slices.Equal(a.Revoke, b.Revoke) &&
 		(!copies || slices.Equal(a.Learners, b.Learners) && slices.Equal(a.Standbys, b.Standbys))
+}
+
+// lastReport returns what this member reported in the last join.
+func (b *Balancer) lastReport() assignor.Member {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.sent.report
 }

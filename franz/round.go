@@ -24,7 +24,8 @@ type round struct {
 type decision struct {
 	assignment *assignor.Assignment
 	resumed    bool // the leader has restarted, and nobody has asked it,
-	differs    bool // and what was delivered to the members is something else
+	differs    bool // and what was delivered to the members is something else, or there is a deadline to keep
+	repeated   bool // there was trouble
 }
 
 // plan is what the leader sends.
@@ -109,7 +110,7 @@ func (r *round) Balance(counts map[string]int32) kgo.IntoSyncAssignment {
 		a, p = r.repeat()
 	}
 	b.mu.Lock()
-	b.decided = &decision{assignment: a}
+	b.decided = &decision{assignment: a, repeated: err != nil}
 	b.mu.Unlock()
 	done := Round{
 		Generation: r.info.Generation, Members: len(r.reports), Moves: len(a.Moves), Metadata: r.size,
@@ -138,8 +139,34 @@ func (r *round) decide(counts map[string]int32) (a *assignor.Assignment, p plan,
 	if a, err = assignor.Assign(r.reports, memory, config); err != nil {
 		return nil, nil, err
 	}
+	r.insist(a, memory)
 	p, err = r.encode(a)
 	return a, p, err
+}
+
+// maxInsist bounds the rounds in a row that follow up on a missed order: one that is always missed must not keep the others busy.
+const maxInsist = 3
+
+// insist makes the round one that is followed up where a member has missed the order to stop something, but is here now. The
+// assignor does so for the first order only; without it, those that wait for the task would wait for their heartbeats too.
+func (r *round) insist(a *assignor.Assignment, memory *assignor.Assignment) {
+	r.b.mu.Lock()
+	defer r.b.mu.Unlock()
+	missed := memory != nil && !a.FollowUp && slices.ContainsFunc(r.reports, func(m assignor.Member) bool {
+		ma, _ := a.For(m.ID)
+		return len(ma.Revoke) > 0 && m.Generation < memory.Generation
+	})
+	if !missed {
+		r.b.insisted = 0
+		return
+	}
+	if r.b.insisted++; r.b.insisted > maxInsist {
+		return
+	}
+	a.FollowUp = true
+	for i := range a.Members {
+		a.Members[i].FollowUp = true
+	}
 }
 
 func recovered(err *error) {
@@ -252,7 +279,6 @@ func repetition(reports []assignor.Member, memory *assignor.Assignment, generati
 	for i := range a.Members {
 		a.Members[i].Generation = a.Generation
 	}
-	a.NextRebalance = assignor.RevokeRetry // better luck then
 	return a
 }
 

@@ -43,11 +43,15 @@ func (t *timers) in(d time.Duration, f func()) {
 	t.soon, t.soonAt = time.AfterFunc(d, f), at
 }
 
-// lead calls for a round in d if the member still leads this generation then.
-func (t *timers) lead(b *Balancer, d time.Duration, generation int32) {
+// lead calls for a round in d, where that is not 0, if the member leads the same generation still.
+func (t *timers) lead(b *Balancer, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	session := b.sessions
 	t.later = time.AfterFunc(d, func() {
 		b.mu.Lock()
-		current := b.leads && b.inSession && b.local.last.Generation == generation
+		current := b.leads && b.inSession && b.sessions == session
 		b.mu.Unlock()
 		if current {
 			b.ask("a deadline of the last round has passed")
@@ -89,6 +93,8 @@ func (b *Balancer) look() {
 		b.timers.look(b, 0)
 	case n.ready || n.broken:
 		b.timers.look(b, b.config.Debounce)
+	case n.standby:
+		b.timers.ask(b, assignor.RevokeRetry, "it only keeps copies that others may have replaced by now")
 	case n.recheck > 0:
 		b.timers.look(b, n.recheck)
 	}

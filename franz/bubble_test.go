@@ -1,0 +1,295 @@
+//go:build synctests
+
+package franz_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/incremental-rebalance/assignor/franz"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// shortly is longer than any round takes in virtual time, and much shorter than a heartbeat interval.
+const shortly = 50 * time.Millisecond
+
+// bubble runs f on a cluster in virtual time: hours pass in no time, and nothing depends on how fast the machine is.
+func bubble(t *testing.T, f func(t *testing.T, c *cluster)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		f(t, newCluster(t, &kfake.VirtualNetwork{}))
+	})
+}
+
+// settled waits until n workers share the tasks, and checks that no task ever had two owners.
+func (c *cluster) settled(within time.Duration, n int) {
+	c.t.Helper()
+	c.eventually(within, "the workers share the tasks", c.balanced(n))
+	require.Empty(c.t, c.monitor.violated())
+}
+
+// group starts workers one after the other, each when those before it share the tasks.
+func (c *cluster) group(names string, change ...func(*settings)) []*worker {
+	c.t.Helper()
+	var workers []*worker
+	for i, name := range names {
+		workers = append(workers, c.start(string(name), change...))
+		c.settled(time.Minute, i+1)
+	}
+	c.monitor.reset()
+	return workers
+}
+
+// onlyMoved checks that tasks that stayed where they were did not pause, and that the others did so shortly, and moved once.
+func (c *cluster) onlyMoved(want int) {
+	c.t.Helper()
+	moved, most := c.monitor.moves()
+	tasks, longest := c.monitor.pauses()
+	assert.Equal(c.t, want, moved, "tasks that moved")
+	assert.LessOrEqual(c.t, most, 1, "each once")
+	assert.Len(c.t, tasks, moved, "only those paused: %v", tasks)
+	assert.Less(c.t, longest, shortly)
+}
+
+func TestVirtualJoin(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		a := c.start("a")
+		c.settled(time.Minute, 1)
+		assert.True(t, a.balancer.Leader())
+		c.monitor.reset()
+		b := c.start("b")
+		c.eventually(10*time.Second, "b learns half", func() bool { return len(b.balancer.State().Learning) == partitions/2 })
+		assert.Len(t, a.owned(), partitions, "the owner runs on")
+		assert.Len(t, a.balancer.State().Handover, partitions/2)
+		assert.Empty(t, b.owned())
+		c.settled(time.Minute, 2)
+		c.onlyMoved(partitions / 2)
+		assert.Equal(t, 3, c.monitor.rounds, "the join, and two rounds of the hand-over for all four learners together")
+		assert.NotEmpty(t, a.balancer.State().Moves)
+	})
+}
+
+func TestVirtualThirdMember(t *testing.T) {
+	bubble(t, func(_ *testing.T, c *cluster) {
+		c.group("ab")
+		c.start("c")
+		c.settled(time.Minute, 3)
+		c.onlyMoved(2)
+	})
+}
+
+func TestVirtualStandbys(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		workers := c.group("abc", func(s *settings) { s.config.Assignor.Standbys = 1 })
+		time.Sleep(time.Minute)
+		c.monitor.reset()
+		victim := workers[2]
+		lost := len(victim.owned())
+		victim.kill()
+		c.settled(time.Minute, 2)
+		moved, _ := c.monitor.moves()
+		assert.Equal(t, lost, moved)
+		for _, w := range workers[:2] {
+			assert.Empty(t, w.balancer.State().Restores, "what the killed one ran went to standbys that had caught up")
+		}
+	})
+}
+
+func TestVirtualDrain(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		workers := c.group("abc")
+		w := workers[1]
+		owned := len(w.owned())
+		require.NoError(t, w.balancer.Drain(t.Context()))
+		assert.True(t, w.balancer.State().Left)
+		<-w.balancer.Done()
+		assert.Len(t, c.GroupInfo(group).Members, 2)
+		c.settled(time.Minute, 2)
+		c.onlyMoved(owned)
+		w.close()
+	})
+}
+
+func TestVirtualDrainOfAStaticMember(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		workers := c.group("ab", static)
+		require.NoError(t, workers[0].balancer.Drain(t.Context()))
+		assert.Len(t, c.GroupInfo(group).Members, 1, "it has left by its instance id")
+		c.settled(time.Minute, 1)
+		c.onlyMoved(partitions / 2)
+	})
+}
+
+func TestVirtualStay(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		workers := c.group("abc")
+		w := workers[1]
+		for _, other := range c.workers {
+			other.stuck.Store(true)
+		}
+		ended := make(chan error)
+		go func() { ended <- w.balancer.Drain(t.Context()) }()
+		time.Sleep(10 * time.Second)
+		assert.True(t, w.balancer.State().Leaving)
+		assert.True(t, w.balancer.Stay())
+		require.ErrorIs(t, <-ended, franz.ErrStays)
+		assert.False(t, w.balancer.Stay(), "it stays already")
+		c.settled(time.Minute, 3)
+		c.onlyMoved(0)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		require.ErrorIs(t, w.balancer.Drain(ctx), context.DeadlineExceeded)
+		w.balancer.Stay()
+	})
+}
+
+// The deadline of a drain holds on whoever leads: it is in the reports.
+func TestVirtualDrainDeadlineSurvivesTheLeader(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		workers := c.group("abcd", func(s *settings) { s.config.Assignor.ScaleDownTimeout = time.Minute })
+		for _, w := range workers {
+			w.stuck.Store(true) // nobody ever catches up
+		}
+		told := time.Now()
+		leader := c.leader()
+		leaving := c.follower()
+		ended := make(chan error)
+		go func() { ended <- leaving.balancer.Drain(t.Context()) }()
+		time.Sleep(20 * time.Second)
+		leader.kill()
+		require.NoError(t, <-ended)
+		assert.InDelta(t, time.Minute, time.Since(told), float64(3*time.Second))
+		c.settled(time.Minute, 2)
+	})
+}
+
+// An owner that is cut off loses its tasks after the session timeout. It runs on without knowing it, but what it commits is
+// refused; and when it is back, it has nothing until the group gives it something.
+func TestVirtualOwnerCutOff(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		workers := c.group("abc")
+		zombie := c.follower()
+		generation := zombie.generation()
+		c.monitor.reset()
+		zombie.cutOff()
+		c.eventually(time.Minute, "the others run all", func() bool {
+			_, each := c.monitor.running()
+			return each[zombie.name] == 0
+		})
+		zombie.mend()
+		assert.NotEqual(t, int16(0), c.commit(generation), "a commit of the old generation is fenced")
+		c.settled(time.Minute, 3)
+		assert.Len(t, workers, 3)
+		assert.Positive(t, zombie.sessions.Load())
+	})
+}
+
+// generation is how a member appears in its commits.
+type generation struct {
+	member string
+	number int32
+}
+
+func (w *worker) generation() generation {
+	member, number := w.client.GroupMetadata()
+	return generation{member, number}
+}
+
+// commit commits for a generation, and returns the broker's error code.
+func (c *cluster) commit(g generation) int16 {
+	admin := c.admin()
+	defer admin.Close()
+	req := kmsg.NewPtrOffsetCommitRequest()
+	req.Group, req.MemberID, req.Generation = group, g.member, g.number
+	part := kmsg.NewOffsetCommitRequestTopicPartition()
+	part.Offset = 1
+	top := kmsg.NewOffsetCommitRequestTopic()
+	top.Topic, top.Partitions = topic, []kmsg.OffsetCommitRequestTopicPartition{part}
+	req.Topics = append(req.Topics, top)
+	resp, err := req.RequestWith(c.t.Context(), admin)
+	require.NoError(c.t, err)
+	return resp.Topics[0].Partitions[0].ErrorCode
+}
+
+// A member that the coordinator forgets loses what it runs and comes back; nobody else notices.
+func TestVirtualCoordinatorForgets(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		c.group("abc")
+		forgotten := c.follower()
+		c.expel(forgotten)
+		c.eventually(time.Minute, "it has noticed", func() bool { return forgotten.troubles.Load() > 0 })
+		c.settled(time.Minute, 3)
+		moved, _ := c.monitor.moves()
+		tasks, _ := c.monitor.pauses()
+		assert.LessOrEqual(t, moved, 6, "its tasks, there and back")
+		assert.LessOrEqual(t, len(tasks), 6)
+	})
+}
+
+// expel removes a member behind its back.
+func (c *cluster) expel(w *worker) {
+	admin := c.admin()
+	defer admin.Close()
+	req := kmsg.NewPtrLeaveGroupRequest()
+	req.Group = group
+	member := kmsg.NewLeaveGroupRequestMember()
+	member.MemberID, _ = w.client.GroupMetadata()
+	req.Members = append(req.Members, member)
+	w.zombie.Store(true)
+	resp, err := req.RequestWith(c.t.Context(), admin)
+	require.NoError(c.t, err)
+	require.Zero(c.t, resp.ErrorCode)
+}
+
+// A peer that takes its time to stop tasks holds the round up, not the others' tasks.
+func TestVirtualBlockedPeer(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		block time.Duration
+	}{{"within the rebalance timeout", 4 * time.Second}, {"until it is thrown out", 40 * time.Second}} {
+		t.Run(test.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, c *cluster) {
+				patient := func(s *settings) {
+					s.opts = append(s.opts, kgo.RebalanceTimeout(10*time.Second), kgo.SessionTimeout(30*time.Second))
+				}
+				c.group("abc", patient)
+				blocked := c.follower()
+				gate := make(chan struct{})
+				blocked.block.Store(&gate)
+				blocked.zombie.Store(test.block > 10*time.Second) // then others own what it still runs
+				c.start("d", patient)
+				time.Sleep(test.block)
+				blocked.block.Store(nil)
+				close(gate)
+				c.settled(2*time.Minute, 4)
+				tasks, longest := c.monitor.pauses()
+				assert.Less(t, longest, test.block+5*time.Second)
+				moved, _ := c.monitor.moves()
+				assert.LessOrEqual(t, len(tasks), moved+2)
+			})
+		})
+	}
+}
+
+// Broken: a copy that has caught up takes over from an owner that lost its state.
+func TestVirtualBroken(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		workers := c.group("ab", func(s *settings) { s.config.Assignor.Standbys = 1 })
+		time.Sleep(time.Minute)
+		c.monitor.reset()
+		task := workers[0].owned()[0]
+		workers[0].disk.set(task, 10*fullLag)
+		require.True(t, workers[0].balancer.Broken(task, 10*fullLag))
+		require.False(t, workers[1].balancer.Broken(task, 0), "b does not run it")
+		c.eventually(10*time.Second, "b has taken it over", func() bool { return contains(workers[1].owned(), task) })
+		require.Empty(t, c.monitor.violated())
+		_, longest := c.monitor.pauses()
+		assert.Less(t, longest, shortly)
+	})
+}
