@@ -1,6 +1,9 @@
 package assignor
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Move is one decision that is not "stays where it was", with its reason. From and To are member ids, "" is nobody.
 // The first placement of a task that nobody held is no Move.
@@ -33,6 +36,11 @@ func (k MoveKind) String() string { return enumName(moveKindNames[:], k, "MoveKi
 
 // MarshalText returns what String returns, and an error for a value that is no kind.
 func (k MoveKind) MarshalText() ([]byte, error) { return enumText(moveKindNames[:], k, "MoveKind") }
+
+// UnmarshalText is the inverse of MarshalText.
+func (k *MoveKind) UnmarshalText(text []byte) error {
+	return parseEnum(moveKindNames[:], text, "MoveKind", k)
+}
 
 // Reason says why a [Move] was decided.
 type Reason uint8
@@ -83,6 +91,11 @@ func (r Reason) String() string { return enumName(reasonNames[:], r, "Reason") }
 // MarshalText returns what String returns, and an error for a value that is no reason.
 func (r Reason) MarshalText() ([]byte, error) { return enumText(reasonNames[:], r, "Reason") }
 
+// UnmarshalText is the inverse of MarshalText.
+func (r *Reason) UnmarshalText(text []byte) error {
+	return parseEnum(reasonNames[:], text, "Reason", r)
+}
+
 // String returns the move as one line: "0_3: S2 -> S4, learner caught up". Kinds other than MoveActive are named behind
 // the members: "0_3: S2 -> S4 (learn), evens the load". Nobody prints as "nobody".
 func (m Move) String() string {
@@ -112,4 +125,13 @@ func enumText[E ~uint8](names []string, value E, kind string) ([]byte, error) {
 		return nil, fmt.Errorf("assignor: %s(%d) has no text", kind, uint8(value))
 	}
 	return []byte(names[value]), nil
+}
+
+func parseEnum[E ~uint8](names []string, text []byte, kind string, value *E) error {
+	i := slices.Index(names, string(text))
+	if i < 0 {
+		return fmt.Errorf("assignor: no %s %q", kind, text)
+	}
+	*value = E(i)
+	return nil
 }
