@@ -27,15 +27,17 @@ type Balancer struct {
 	local     *local
 	partition map[string]int32 // the last known number of partitions of each topic
 	sent      sentReport
-	elected   *round        // the round that this member is asked to decide
-	decided   *decision     // its answer, until it is delivered
-	insisted  int           // rounds in a row of this leader that followed up on an order which its member missed
-	memory    remembered    // the last assignment that was delivered, as far as this member knows it
-	leads     bool          // it decided the current generation
-	sessions  int           // how many have begun
-	inSession bool          // no join is under way, and the member has its place
-	followUp  bool          // the session asks for another round at once
-	timers    timers        // the rounds that this member will call for
+	elected   *round     // the round that this member is asked to decide
+	decided   *decision  // its answer, until it is delivered
+	insisted  int        // rounds in a row of this leader that followed up on an order which its member missed
+	memory    remembered // the last assignment that was delivered, as far as this member knows it
+	leads     bool       // it decided the current generation
+	sessions  int        // how many have begun
+	inSession bool       // no join is under way, and the member has its place
+	followUp  bool       // the session asks for another round at once
+	timers    timers     // the rounds that this member will call for
+	probes    int        // sessions in a row in which this member, leaving, had nothing but standbys, and the last one
+	probedIn  int
 	retry     time.Duration // how long it waited, as leader, to try again what it could not decide
 	changed   chan struct{} // closed at the next session
 	undrain   func()        // ends the drain that is under way
@@ -196,8 +198,12 @@ func (b *Balancer) previous() map[string][]int32 {
 func (b *Balancer) begin(assigned map[string][]int32, ma *assignor.MemberAssignment, memory *assignor.Assignment) {
 	memberID, generation := b.groupMetadata()
 	elected, decided := b.takeDecision(generation)
-	if elected != nil && decided == nil && ma != nil {
+	switch {
+	case elected == nil || ma == nil:
+	case decided == nil:
 		decided = elected.resume(*ma, memory)
+	case !decided.delivered(elected.info.LeaderID, *ma):
+		elected, decided = nil, nil // the coordinator has taken another's answer
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -28,6 +28,12 @@ type decision struct {
 	repeated   bool // there was trouble
 }
 
+// delivered reports whether the decision is the one of which this came back to the member.
+func (d *decision) delivered(member string, ma assignor.MemberAssignment) bool {
+	own, ok := d.assignment.For(member)
+	return ok && own.Generation == ma.Generation && sameTasks(own, ma, true)
+}
+
 // plan is what the leader sends.
 type plan []kmsg.SyncGroupRequestGroupAssignment
 

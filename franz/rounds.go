@@ -88,16 +88,29 @@ func (b *Balancer) look() {
 	if !b.inSession {
 		return
 	}
-	switch n := b.local.newsSince(b.sent.report, time.Now()); {
+	n := b.local.newsSince(b.sent.report, time.Now())
+	if !n.standby {
+		b.probes = 0
+	}
+	switch {
 	case n.leaving:
 		b.timers.look(b, 0)
 	case n.ready || n.broken:
 		b.timers.look(b, b.config.Debounce)
 	case n.standby:
-		b.timers.ask(b, assignor.RevokeRetry, "it only keeps copies that others may have replaced by now")
+		b.timers.ask(b, b.probe(), "it only keeps copies that others may have replaced by now")
 	case n.recheck > 0:
 		b.timers.look(b, n.recheck)
 	}
+}
+
+// probe returns how long a leaving member waits until it asks for what nobody tells it: from Debounce on, twice as long each time.
+func (b *Balancer) probe() time.Duration {
+	if b.probedIn != b.sessions {
+		b.probedIn = b.sessions
+		b.probes++
+	}
+	return min(b.config.Debounce<<min(b.probes-1, 16), assignor.RevokeRetry)
 }
 
 // tell calls for a round if there still is something to tell.

@@ -1,0 +1,316 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/incremental-rebalance/assignor"
+	"github.com/incremental-rebalance/assignor/franz"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// settings are what all instances of the word count have in common.
+type settings struct {
+	brokers   []string
+	group     string
+	input     string
+	changelog string
+	rate      int // records a second that an instance replays
+	session   time.Duration
+	heartbeat time.Duration
+	static    bool
+	tags      map[string]string
+	watch     watcher
+	logger    *slog.Logger
+}
+
+// watcher sees what an instance does.
+type watcher interface {
+	started(name string, task assignor.TaskID)
+	stopped(name string, task assignor.TaskID)
+	session(franz.State)
+	round(franz.Round)
+	processed(name string, n int)
+}
+
+// service is one instance of the word count: it runs the tasks of a group member, and replays the changelogs of others.
+type service struct {
+	settings
+	name     string
+	balancer *franz.Balancer
+	client   *kgo.Client
+	replayer *replayer
+	ctx      context.Context
+	cancel   context.CancelFunc
+	loops    sync.WaitGroup
+	cut      atomic.Bool
+	conns    sync.Map
+
+	mu     sync.Mutex // held while records are counted, and while the assignment changes
+	ended  bool
+	stores map[assignor.TaskID]*store
+	tasks  map[assignor.TaskID]*task // what the member owns
+}
+
+// task is one that the member owns: it runs once its store has replayed the whole changelog.
+type task struct {
+	cancel     context.CancelFunc
+	generation int32
+	runs       bool
+	pending    []*kgo.Record // what came in before it ran
+}
+
+// start starts an instance and returns at once.
+func start(name string, s settings) (*service, error) {
+	w := &service{settings: s, name: name, stores: map[assignor.TaskID]*store{}, tasks: map[assignor.TaskID]*task{}}
+	w.ctx, w.cancel = context.WithCancel(context.Background())
+	var err error
+	w.balancer, err = franz.New(franz.Config{
+		Instance: name,
+		Tags:     s.tags,
+		Topology: []franz.Subtopology{{Topics: []string{s.input}}},
+		Assignor: assignor.Config{Standbys: 1, AcceptableLag: 200, ScaleDownTimeout: time.Minute},
+		OnChange: w.change,
+		Debounce: 200 * time.Millisecond,
+		Logger:   s.logger,
+		Observer: observer{w: w},
+	})
+	if err != nil {
+		return nil, err
+	}
+	base := []kgo.Opt{
+		kgo.SeedBrokers(s.brokers...), kgo.Dialer(w.dial), kgo.WithContext(w.ctx), kgo.DisableClientMetrics(),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0),
+	}
+	if w.replayer, err = newReplayer(base, s.changelog, s.rate, func(t assignor.TaskID, lag int64) { w.balancer.Progress(t, lag) }); err != nil {
+		return nil, err
+	}
+	opts := append(base,
+		kgo.ConsumerGroup(s.group), kgo.ConsumeTopics(s.input), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.FetchMaxWait(100*time.Millisecond), kgo.AutoCommitMarks(), kgo.AutoCommitInterval(500*time.Millisecond),
+		kgo.SessionTimeout(s.session), kgo.HeartbeatInterval(s.heartbeat), kgo.RebalanceTimeout(s.session-time.Second),
+	)
+	if s.static {
+		opts = append(opts, kgo.InstanceID(name))
+	}
+	if w.client, err = kgo.NewClient(append(opts, w.balancer.Opts()...)...); err != nil {
+		return nil, err
+	}
+	w.loop(w.poll)
+	w.loop(func() { w.replayer.run(w.ctx) })
+	w.loop(func() { w.replayer.watch(w.ctx) })
+	return w, nil
+}
+
+func (w *service) loop(f func()) {
+	w.loops.Add(1)
+	go func() {
+		defer w.loops.Done()
+		f()
+	}()
+}
+
+// change makes the instance do what the state says, and nothing else: when it returns, no task runs that is not active.
+func (w *service) change(s franz.State) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return
+	}
+	for id, t := range w.tasks {
+		if !slices.Contains(s.Active, id) {
+			w.stop(id, t)
+		}
+	}
+	for _, id := range s.Active {
+		if w.tasks[id] == nil {
+			w.take(id, s.Generation)
+		}
+	}
+	copies := map[assignor.TaskID]bool{}
+	for _, c := range slices.Concat(s.Learning, s.Standby) {
+		copies[c.Task] = true
+		w.replayer.follow(c.Task.Partition, w.store(c.Task), false)
+	}
+	for id := range w.stores {
+		if w.tasks[id] == nil && !copies[id] {
+			w.replayer.leave(id.Partition)
+			if !slices.Contains(s.Revoking, id) { // the leader may yet want it
+				delete(w.stores, id)
+			}
+		}
+	}
+	w.watch.session(s)
+}
+
+func (w *service) store(id assignor.TaskID) *store {
+	if w.stores[id] == nil {
+		w.stores[id] = newStore()
+	}
+	return w.stores[id]
+}
+
+func (w *service) stop(id assignor.TaskID, t *task) {
+	t.cancel()
+	delete(w.tasks, id)
+	if t.runs {
+		w.watch.stopped(w.name, id)
+	}
+}
+
+// take makes the instance run a task: it writes a fence to the changelog, replays up to it, and counts from there.
+func (w *service) take(id assignor.TaskID, generation int32) {
+	ctx, cancel := context.WithCancel(w.ctx)
+	t := &task{cancel: cancel, generation: generation}
+	w.tasks[id] = t
+	s := w.store(id)
+	w.replayer.follow(id.Partition, s, true)
+	w.loop(func() {
+		fence := changelogRecord(w.changelog, id.Partition, change{Generation: generation, Input: -1})
+		if err := w.client.ProduceSync(ctx, fence).FirstErr(); err != nil {
+			return
+		}
+		if w.replayer.await(ctx, s, fence.Offset+1) == nil {
+			w.ready(ctx, id, t)
+		}
+	})
+}
+
+// ready begins to count, first what has come in meanwhile.
+func (w *service) ready(ctx context.Context, id assignor.TaskID, t *task) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if ctx.Err() != nil {
+		return
+	}
+	w.replayer.leave(id.Partition)
+	t.runs = true
+	w.watch.started(w.name, id)
+	w.balancer.Progress(id, 0)
+	w.count(t.pending)
+	t.pending = nil
+}
+
+// poll counts what comes in until the client is closed.
+func (w *service) poll() {
+	for w.ctx.Err() == nil {
+		fetches := w.client.PollRecords(w.ctx, 1000)
+		if fetches.IsClientClosed() {
+			return
+		}
+		w.mu.Lock()
+		w.count(fetches.Records())
+		w.mu.Unlock()
+	}
+}
+
+// count counts records of tasks that run, writes the changes, and marks the records as consumed; it keeps those of tasks that
+// do not run yet, and drops those of tasks that the member has lost.
+func (w *service) count(records []*kgo.Record) {
+	var changes, counted []*kgo.Record
+	for _, r := range records {
+		id := assignor.TaskID{Partition: r.Partition}
+		t := w.tasks[id]
+		switch {
+		case t == nil || w.ended:
+		case !t.runs:
+			t.pending = append(t.pending, r)
+		default:
+			if c := w.stores[id].count(r, t.generation); c != nil {
+				changes = append(changes, changelogRecord(w.changelog, r.Partition, *c))
+			}
+			counted = append(counted, r)
+		}
+	}
+	if len(counted) == 0 {
+		return
+	}
+	if err := w.client.ProduceSync(w.ctx, changes...).FirstErr(); err != nil {
+		w.ended = true // what it has counted is not in the changelog: it must not go on
+		return
+	}
+	for _, c := range changes {
+		w.stores[assignor.TaskID{Partition: c.Partition}].written(c.Offset)
+	}
+	w.client.MarkCommitRecords(counted...)
+	w.watch.processed(w.name, len(changes))
+}
+
+// drain hands everything over and ends the instance.
+func (w *service) drain(ctx context.Context) error {
+	err := w.balancer.Drain(ctx)
+	w.close()
+	return err
+}
+
+// close ends the instance: first its tasks, then its place in the group.
+func (w *service) close() {
+	w.halt()
+	w.client.CloseAllowingRebalance()
+	w.cancel()
+	w.replayer.client.Close()
+	w.loops.Wait()
+}
+
+// halt stops all tasks for good.
+func (w *service) halt() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended = true
+	for id, t := range w.tasks {
+		w.stop(id, t)
+	}
+}
+
+// kill ends the instance as a power cut does: nobody is told.
+func (w *service) kill() {
+	w.cut.Store(true)
+	w.conns.Range(func(conn, _ any) bool {
+		_ = conn.(net.Conn).Close()
+		return true
+	})
+	w.cancel()
+	w.halt()
+	w.client.CloseAllowingRebalance()
+	w.replayer.client.Close()
+	w.loops.Wait()
+}
+
+func (w *service) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if w.cut.Load() {
+		return nil, errors.New("cut off")
+	}
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, network, address)
+	if err == nil {
+		w.conns.Store(conn, true)
+	}
+	return conn, err
+}
+
+// counts returns the counts of the tasks that the instance runs.
+func (w *service) counts() map[int32]map[string]int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	counts := map[int32]map[string]int64{}
+	for id, t := range w.tasks {
+		if t.runs {
+			counts[id.Partition] = w.stores[id].snapshot()
+		}
+	}
+	return counts
+}
+
+type observer struct {
+	franz.NopObserver
+	w *service
+}
+
+// Balanced counts the rounds.
+func (o observer) Balanced(r franz.Round) { o.w.watch.round(r) }
