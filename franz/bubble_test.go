@@ -16,49 +16,17 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// shortly is longer than any round takes in virtual time, and much shorter than a heartbeat interval.
-const shortly = 50 * time.Millisecond
-
 // bubble runs f on a cluster in virtual time: hours pass in no time, and nothing depends on how fast the machine is.
-func bubble(t *testing.T, f func(t *testing.T, c *cluster)) {
+func bubble(t *testing.T, f func(c *cluster)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		f(t, newCluster(t, &kfake.VirtualNetwork{}))
+		f(newCluster(t, &kfake.VirtualNetwork{}))
 	})
 }
 
-// settled waits until n workers share the tasks, and checks that no task ever had two owners.
-func (c *cluster) settled(within time.Duration, n int) {
-	c.t.Helper()
-	c.eventually(within, "the workers share the tasks", c.balanced(n))
-	require.Empty(c.t, c.monitor.violated())
-}
-
-// group starts workers one after the other, each when those before it share the tasks.
-func (c *cluster) group(names string, change ...func(*settings)) []*worker {
-	c.t.Helper()
-	var workers []*worker
-	for i, name := range names {
-		workers = append(workers, c.start(string(name), change...))
-		c.settled(time.Minute, i+1)
-	}
-	c.monitor.reset()
-	return workers
-}
-
-// onlyMoved checks that tasks that stayed where they were did not pause, and that the others did so shortly, and moved once.
-func (c *cluster) onlyMoved(want int) {
-	c.t.Helper()
-	moved, most := c.monitor.moves()
-	tasks, longest := c.monitor.pauses()
-	assert.Equal(c.t, want, moved, "tasks that moved")
-	assert.LessOrEqual(c.t, most, 1, "each once")
-	assert.Len(c.t, tasks, moved, "only those paused: %v", tasks)
-	assert.Less(c.t, longest, shortly)
-}
-
 func TestVirtualJoin(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	bubble(t, func(c *cluster) {
+		t := c.t
 		a := c.start("a")
 		c.settled(time.Minute, 1)
 		assert.True(t, a.balancer.Leader())
@@ -76,7 +44,7 @@ func TestVirtualJoin(t *testing.T) {
 }
 
 func TestVirtualThirdMember(t *testing.T) {
-	bubble(t, func(_ *testing.T, c *cluster) {
+	bubble(t, func(c *cluster) {
 		c.group("ab")
 		c.start("c")
 		c.settled(time.Minute, 3)
@@ -85,7 +53,8 @@ func TestVirtualThirdMember(t *testing.T) {
 }
 
 func TestVirtualStandbys(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	bubble(t, func(c *cluster) {
+		t := c.t
 		workers := c.group("abc", func(s *settings) { s.config.Assignor.Standbys = 1 })
 		time.Sleep(time.Minute)
 		c.monitor.reset()
@@ -102,14 +71,15 @@ func TestVirtualStandbys(t *testing.T) {
 }
 
 func TestVirtualDrain(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	bubble(t, func(c *cluster) {
+		t := c.t
 		workers := c.group("abc")
 		w := workers[1]
 		owned := len(w.owned())
 		require.NoError(t, w.balancer.Drain(t.Context()))
 		assert.True(t, w.balancer.State().Left)
 		<-w.balancer.Done()
-		assert.Len(t, c.GroupInfo(group).Members, 2)
+		assert.Len(t, c.GroupInfo(c.groupID).Members, 2)
 		c.settled(time.Minute, 2)
 		c.onlyMoved(owned)
 		w.close()
@@ -117,17 +87,19 @@ func TestVirtualDrain(t *testing.T) {
 }
 
 func TestVirtualDrainOfAStaticMember(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	bubble(t, func(c *cluster) {
+		t := c.t
 		workers := c.group("ab", static)
 		require.NoError(t, workers[0].balancer.Drain(t.Context()))
-		assert.Len(t, c.GroupInfo(group).Members, 1, "it has left by its instance id")
+		assert.Len(t, c.GroupInfo(c.groupID).Members, 1, "it has left by its instance id")
 		c.settled(time.Minute, 1)
 		c.onlyMoved(partitions / 2)
 	})
 }
 
 func TestVirtualStay(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	bubble(t, func(c *cluster) {
+		t := c.t
 		workers := c.group("abc")
 		w := workers[1]
 		for _, other := range c.workers {
@@ -151,7 +123,8 @@ func TestVirtualStay(t *testing.T) {
 
 // The deadline of a drain holds on whoever leads: it is in the reports.
 func TestVirtualDrainDeadlineSurvivesTheLeader(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	bubble(t, func(c *cluster) {
+		t := c.t
 		workers := c.group("abcd", func(s *settings) { s.config.Assignor.ScaleDownTimeout = time.Minute })
 		for _, w := range workers {
 			w.stuck.Store(true) // nobody ever catches up
@@ -172,7 +145,8 @@ func TestVirtualDrainDeadlineSurvivesTheLeader(t *testing.T) {
 // An owner that is cut off loses its tasks after the session timeout. It runs on without knowing it, but what it commits is
 // refused; and when it is back, it has nothing until the group gives it something.
 func TestVirtualOwnerCutOff(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	bubble(t, func(c *cluster) {
+		t := c.t
 		workers := c.group("abc")
 		zombie := c.follower()
 		generation := zombie.generation()
@@ -206,11 +180,11 @@ func (c *cluster) commit(g generation) int16 {
 	admin := c.admin()
 	defer admin.Close()
 	req := kmsg.NewPtrOffsetCommitRequest()
-	req.Group, req.MemberID, req.Generation = group, g.member, g.number
+	req.Group, req.MemberID, req.Generation = c.groupID, g.member, g.number
 	part := kmsg.NewOffsetCommitRequestTopicPartition()
 	part.Offset = 1
 	top := kmsg.NewOffsetCommitRequestTopic()
-	top.Topic, top.Partitions = topic, []kmsg.OffsetCommitRequestTopicPartition{part}
+	top.Topic, top.Partitions = c.topic, []kmsg.OffsetCommitRequestTopicPartition{part}
 	req.Topics = append(req.Topics, top)
 	resp, err := req.RequestWith(c.t.Context(), admin)
 	require.NoError(c.t, err)
@@ -219,7 +193,8 @@ func (c *cluster) commit(g generation) int16 {
 
 // A member that the coordinator forgets loses what it runs and comes back; nobody else notices.
 func TestVirtualCoordinatorForgets(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	bubble(t, func(c *cluster) {
+		t := c.t
 		c.group("abc")
 		forgotten := c.follower()
 		c.expel(forgotten)
@@ -237,7 +212,7 @@ func (c *cluster) expel(w *worker) {
 	admin := c.admin()
 	defer admin.Close()
 	req := kmsg.NewPtrLeaveGroupRequest()
-	req.Group = group
+	req.Group = c.groupID
 	member := kmsg.NewLeaveGroupRequestMember()
 	member.MemberID, _ = w.client.GroupMetadata()
 	req.Members = append(req.Members, member)
@@ -254,7 +229,8 @@ func TestVirtualBlockedPeer(t *testing.T) {
 		block time.Duration
 	}{{"within the rebalance timeout", 4 * time.Second}, {"until it is thrown out", 40 * time.Second}} {
 		t.Run(test.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, c *cluster) {
+			bubble(t, func(c *cluster) {
+				t := c.t
 				patient := func(s *settings) {
 					s.opts = append(s.opts, kgo.RebalanceTimeout(10*time.Second), kgo.SessionTimeout(30*time.Second))
 				}
@@ -279,7 +255,8 @@ func TestVirtualBlockedPeer(t *testing.T) {
 
 // Broken: a copy that has caught up takes over from an owner that lost its state.
 func TestVirtualBroken(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	bubble(t, func(c *cluster) {
+		t := c.t
 		workers := c.group("ab", func(s *settings) { s.config.Assignor.Standbys = 1 })
 		time.Sleep(time.Minute)
 		c.monitor.reset()

@@ -27,7 +27,7 @@ func TestVirtualChurn(t *testing.T) {
 	for i := range *churnSeeds {
 		seed := *churnSeed + uint64(i)
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
-			bubble(t, func(_ *testing.T, c *cluster) {
+			bubble(t, func(c *cluster) {
 				l := &life{cluster: c, rng: rand.New(rand.NewPCG(seed, 0)), seed: seed, touched: map[assignor.TaskID]time.Time{}}
 				l.shape()
 				for range 8 {

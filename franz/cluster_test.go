@@ -1,18 +1,14 @@
 package franz_test
 
 import (
-	"context"
-	"errors"
-	"log/slog"
-	"net"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/incremental-rebalance/assignor"
 	"github.com/incremental-rebalance/assignor/franz"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -27,16 +23,22 @@ const (
 	fullLag    = 100_000 // records that a copy which starts from nothing replays,
 	replayTick = 100 * time.Millisecond
 	perTick    = 10_000 // so that it takes a second
+
+	// shortly is longer than any round takes, and much shorter than a heartbeat interval.
+	shortly = 50 * time.Millisecond
 )
 
-// cluster is a kfake broker with a topic, and the workers that consume it.
+// cluster is a broker with a topic, and the workers that consume it.
 type cluster struct {
-	*kfake.Cluster
-	t       testing.TB
-	net     *kfake.VirtualNetwork // nil: TCP
-	monitor *monitor
-	disks   map[string]*disk // by instance: they outlive the workers
-	workers []*worker
+	*kfake.Cluster // nil: a real broker
+	t              testing.TB
+	addrs          []string
+	groupID        string
+	topic          string
+	net            *kfake.VirtualNetwork // nil: TCP
+	monitor        *monitor
+	disks          map[string]*disk // by instance: they outlive the workers
+	workers        []*worker
 }
 
 // disk is the state of an instance: how far each copy is behind.
@@ -46,7 +48,8 @@ type disk struct {
 	frozen bool // nothing is replayed
 }
 
-func newCluster(t testing.TB, network *kfake.VirtualNetwork, opts ...kfake.Opt) *cluster {
+func newCluster(tb testing.TB, network *kfake.VirtualNetwork, opts ...kfake.Opt) *cluster {
+	tb.Helper()
 	opts = append([]kfake.Opt{
 		kfake.NumBrokers(1), kfake.SeedTopics(partitions, topic), kfake.GroupMinSessionTimeout(time.Second),
 		kfake.BrokerConfigs(map[string]string{"group.initial.rebalance.delay.ms": "0"}),
@@ -55,9 +58,17 @@ func newCluster(t testing.TB, network *kfake.VirtualNetwork, opts ...kfake.Opt) 
 		opts = append(opts, kfake.ListenFn(network.Listen), kfake.Ports(9092))
 	}
 	fake, err := kfake.NewCluster(opts...)
-	require.NoError(t, err)
-	c := &cluster{Cluster: fake, t: t, net: network, monitor: newMonitor(), disks: map[string]*disk{}}
-	t.Cleanup(c.shut)
+	require.NoError(tb, err)
+	return newClusterAt(tb, fake, network, fake.ListenAddrs(), "")
+}
+
+func newClusterAt(tb testing.TB, fake *kfake.Cluster, network *kfake.VirtualNetwork, addrs []string, suffix string) *cluster {
+	tb.Helper()
+	c := &cluster{
+		Cluster: fake, t: tb, net: network, addrs: addrs, groupID: group + suffix, topic: topic + suffix,
+		monitor: newMonitor(), disks: map[string]*disk{},
+	}
+	tb.Cleanup(c.shut)
 	return c
 }
 
@@ -66,237 +77,9 @@ func (c *cluster) shut() {
 	for _, w := range c.workers {
 		w.kill()
 	}
-	c.Close()
-}
-
-// worker is a service on one client: it runs tasks, and replays copies.
-type worker struct {
-	c        *cluster
-	name     string
-	balancer *franz.Balancer
-	client   *kgo.Client
-	disk     *disk
-	ctx      context.Context
-	cancel   context.CancelFunc
-	done     sync.WaitGroup
-	cut      atomic.Bool // no connection gets through
-	dead     atomic.Bool
-	zombie   atomic.Bool // out of the group without knowing it
-	conns    sync.Map
-	mu       sync.Mutex
-	runs     map[assignor.TaskID]bool
-	block    atomic.Pointer[chan struct{}]
-	stuck    atomic.Bool // it replays nothing
-	sessions atomic.Int32
-	troubles atomic.Int32
-	lost     atomic.Int32
-	rounds   atomic.Int32 // decided as leader
-	repeats  atomic.Int32
-}
-
-// settings of a worker beside the defaults.
-type settings struct {
-	config franz.Config
-	opts   []kgo.Opt
-	sticky bool // it offers its fallback only, as before a migration
-}
-
-func (c *cluster) start(name string, change ...func(*settings)) *worker {
-	c.t.Helper()
-	w := &worker{c: c, name: name, disk: c.disks[name], runs: map[assignor.TaskID]bool{}}
-	if w.disk == nil {
-		w.disk = &disk{lag: map[assignor.TaskID]int64{}}
-		c.disks[name] = w.disk
+	if c.Cluster != nil {
+		c.Close()
 	}
-	w.ctx, w.cancel = context.WithCancel(context.Background())
-	s := settings{
-		config: franz.Config{
-			Instance: name, Topology: []franz.Subtopology{{Topics: []string{topic}}},
-			OnChange: w.onChange, Local: w.local, Observer: observer{w: w}, Logger: slog.New(slog.DiscardHandler),
-		},
-		// The rebalance timeout is the shorter one: kfake drops members that wait in a join for longer than a session.
-		opts: []kgo.Opt{
-			kgo.SeedBrokers(c.ListenAddrs()...), kgo.Dialer(w.dial), kgo.WithContext(w.ctx), kgo.ConsumerGroup(group),
-			kgo.ConsumeTopics(topic), kgo.SessionTimeout(6 * time.Second), kgo.HeartbeatInterval(time.Second),
-			kgo.RebalanceTimeout(2 * time.Second), kgo.DisableClientMetrics(),
-		},
-	}
-	for _, f := range change {
-		f(&s)
-	}
-	var err error
-	w.balancer, err = franz.New(s.config)
-	require.NoError(c.t, err)
-	s.opts = append(s.opts, w.balancer.Opts()...)
-	if s.sticky {
-		s.opts = append(s.opts, kgo.Balancers(w.balancer.Fallbacks()...))
-	}
-	w.client, err = kgo.NewClient(s.opts...)
-	require.NoError(c.t, err)
-	c.workers = append(c.workers, w)
-	w.done.Add(1)
-	go w.replay()
-	return w
-}
-
-// dial connects to the broker unless the worker is cut off.
-func (w *worker) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if w.cut.Load() {
-		return nil, errors.New("cut off")
-	}
-	var dialer net.Dialer
-	dial := dialer.DialContext
-	if w.c.net != nil {
-		dial = w.c.net.DialContext
-	}
-	conn, err := dial(ctx, network, address)
-	if err == nil {
-		w.conns.Store(conn, true)
-	}
-	return conn, err
-}
-
-// cutOff ends all connections, and lets none through until mend.
-func (w *worker) cutOff() {
-	w.cut.Store(true)
-	w.conns.Range(func(conn, _ any) bool {
-		_ = conn.(net.Conn).Close()
-		w.conns.Delete(conn)
-		return true
-	})
-}
-
-// mend lets connections through again.
-func (w *worker) mend() { w.cut.Store(false) }
-
-// kill ends the process without a word: the coordinator has to find out.
-func (w *worker) kill() {
-	if !w.die() {
-		return
-	}
-	w.cutOff()
-	w.cancel()
-	w.client.Close()
-	w.done.Wait()
-}
-
-// die stops all tasks, once.
-func (w *worker) die() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.dead.Swap(true) {
-		return false
-	}
-	for task := range w.runs {
-		w.c.monitor.stop(task, w)
-	}
-	return true
-}
-
-// close ends the process in order: first the tasks, then the client, which leaves the group.
-func (w *worker) close() {
-	if !w.die() {
-		return
-	}
-	w.client.Close()
-	w.cancel()
-	w.done.Wait()
-}
-
-// onChange runs what the state lists, and nothing else.
-func (w *worker) onChange(s franz.State) {
-	if block := w.block.Load(); block != nil {
-		<-*block
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.dead.Load() {
-		return
-	}
-	for task := range w.runs {
-		if !slices.Contains(s.Active, task) {
-			delete(w.runs, task)
-			w.c.monitor.stop(task, w)
-		}
-	}
-	for _, task := range s.Active {
-		if !w.runs[task] {
-			w.runs[task] = true
-			w.c.monitor.start(task, w)
-		}
-	}
-	w.disk.keep(s)
-	w.sessions.Add(1)
-	if s.Lost {
-		w.lost.Add(1)
-	}
-	w.zombie.Store(false)
-}
-
-// keep drops the state of tasks that the instance has nothing to do with any more.
-func (d *disk) keep(s franz.State) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	lag := map[assignor.TaskID]int64{}
-	for _, task := range slices.Concat(s.Active, s.Revoking, copied(s.Learning), copied(s.Standby)) {
-		lag[task] = fullLag
-		if l, ok := d.lag[task]; ok {
-			lag[task] = l
-		}
-	}
-	d.lag = lag
-}
-
-func copied(copies []franz.Copy) []assignor.TaskID {
-	tasks := make([]assignor.TaskID, len(copies))
-	for i := range copies {
-		tasks[i] = copies[i].Task
-	}
-	return tasks
-}
-
-func (w *worker) local() []assignor.Replica {
-	w.disk.mu.Lock()
-	defer w.disk.mu.Unlock()
-	var found []assignor.Replica
-	for task, lag := range w.disk.lag {
-		found = append(found, assignor.Replica{Task: task, Lag: lag})
-	}
-	return found
-}
-
-// replay brings every copy nearer to the end of its changelog, tick by tick.
-func (w *worker) replay() {
-	defer w.done.Done()
-	ticker := time.NewTicker(replayTick)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-w.ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		if w.stuck.Load() {
-			continue
-		}
-		for task, lag := range w.disk.advance() {
-			w.balancer.Progress(task, lag)
-		}
-	}
-}
-
-func (d *disk) advance() map[assignor.TaskID]int64 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.frozen {
-		return nil
-	}
-	now := make(map[assignor.TaskID]int64, len(d.lag))
-	for task, lag := range d.lag {
-		d.lag[task] = max(0, lag-perTick)
-		now[task] = d.lag[task]
-	}
-	return now
 }
 
 // observer counts.
@@ -409,7 +192,7 @@ func static(s *settings) { s.opts = append(s.opts, kgo.InstanceID(s.config.Insta
 // admin is a client outside of the group.
 func (c *cluster) admin() *kgo.Client {
 	c.t.Helper()
-	opts := []kgo.Opt{kgo.SeedBrokers(c.ListenAddrs()...), kgo.DisableClientMetrics()}
+	opts := []kgo.Opt{kgo.SeedBrokers(c.addrs...), kgo.DisableClientMetrics()}
 	if c.net != nil {
 		opts = append(opts, kgo.Dialer(c.net.DialContext))
 	}
@@ -451,4 +234,42 @@ func (c *cluster) growTopic(name string, parts int32) {
 	resp, err := req.RequestWith(c.t.Context(), admin)
 	require.NoError(c.t, err)
 	require.NoError(c.t, kerr.ErrorForCode(resp.Topics[0].ErrorCode))
+}
+
+// settled waits until n workers share the tasks, and checks that no task ever had two owners.
+func (c *cluster) settled(within time.Duration, n int) {
+	c.t.Helper()
+	c.eventually(within, "the workers share the tasks", c.balanced(n))
+	require.Empty(c.t, c.monitor.violated())
+}
+
+// group starts workers one after the other, each when those before it share the tasks.
+func (c *cluster) group(names string, change ...func(*settings)) []*worker {
+	c.t.Helper()
+	var workers []*worker
+	for i, name := range names {
+		workers = append(workers, c.start(string(name), change...))
+		c.settled(time.Minute, i+1)
+	}
+	c.monitor.reset()
+	return workers
+}
+
+// shortly is how long a hand-over may pause a task.
+func (c *cluster) shortly() time.Duration {
+	if c.Cluster == nil {
+		return 10 * shortly
+	}
+	return shortly
+}
+
+// onlyMoved checks that tasks that stayed where they were did not pause, and that the others did so shortly, and moved once.
+func (c *cluster) onlyMoved(want int) {
+	c.t.Helper()
+	moved, most := c.monitor.moves()
+	tasks, longest := c.monitor.pauses()
+	assert.Equal(c.t, want, moved, "tasks that moved")
+	assert.LessOrEqual(c.t, most, 1, "each once")
+	assert.Len(c.t, tasks, moved, "only those paused: %v", tasks)
+	assert.Less(c.t, longest, c.shortly())
 }

@@ -29,7 +29,7 @@ const (
 	RackTag = "rack"
 )
 
-// ErrConfig: a [Config] that New refuses. Problems of the assignor's config match [assignor.ErrConfig] too.
+// ErrConfig is what New returns for a [Config] that it refuses. Problems of the assignor's config match [assignor.ErrConfig] too.
 var ErrConfig = errors.New("franz: invalid config")
 
 // Subtopology is a part of the service that reads one set of co-partitioned topics. It has as many tasks as each of them has

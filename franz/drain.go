@@ -11,9 +11,9 @@ import (
 )
 
 var (
-	// ErrStays: a drain that [Balancer.Stay] ended.
+	// ErrStays is what a drain returns that [Balancer.Stay] ended.
 	ErrStays = errors.New("franz: told to stay")
-	// ErrNoClient: the options of the Balancer are not those of any client.
+	// ErrNoClient is what a drain returns where the options of the Balancer are not those of any client.
 	ErrNoClient = errors.New("franz: no client")
 )
 

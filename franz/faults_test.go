@@ -45,7 +45,8 @@ func (c *cluster) likeABroker() {
 func TestVirtualStaticRestart(t *testing.T) {
 	for _, role := range []string{"leader", "follower"} {
 		t.Run(role, func(t *testing.T) {
-			bubble(t, func(t *testing.T, c *cluster) {
+			bubble(t, func(c *cluster) {
+				t := c.t
 				c.likeABroker()
 				c.group("abc", static)
 				w := c.leader()
@@ -55,14 +56,14 @@ func TestVirtualStaticRestart(t *testing.T) {
 				owned := w.owned()
 				time.Sleep(10 * time.Second)
 				c.monitor.reset()
-				epoch := c.GroupInfo(group).Epoch
+				epoch := c.GroupInfo(c.groupID).Epoch
 				w.close()
 				time.Sleep(2 * time.Second)
 				again := c.start(w.name, static)
 				c.settled(time.Minute, 3)
 				time.Sleep(10 * time.Second)
 				assert.Equal(t, owned, again.owned(), "it has back what it ran")
-				assert.Equal(t, epoch, c.GroupInfo(group).Epoch, "without a round")
+				assert.Equal(t, epoch, c.GroupInfo(c.groupID).Epoch, "without a round")
 				assert.Equal(t, role == "leader", again.balancer.Leader())
 				moved, _ := c.monitor.moves()
 				assert.Zero(t, moved)
@@ -74,14 +75,15 @@ func TestVirtualStaticRestart(t *testing.T) {
 // A static leader that restarts without its state gets its old assignment all the same. The reports imply another plan: the
 // standbys that have caught up take over.
 func TestVirtualStaticLeaderWithoutState(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	bubble(t, func(c *cluster) {
+		t := c.t
 		c.likeABroker()
 		standby := func(s *settings) { s.config.Assignor.Standbys = 1 }
 		c.group("abc", static, standby)
 		time.Sleep(time.Minute)
 		w := c.leader()
 		owned := w.owned()
-		epoch := c.GroupInfo(group).Epoch
+		epoch := c.GroupInfo(c.groupID).Epoch
 		w.close()
 		clear(c.disks[w.name].lag)
 		c.disks[w.name].frozen = true
@@ -90,13 +92,14 @@ func TestVirtualStaticLeaderWithoutState(t *testing.T) {
 			return again.sessions.Load() > 0 && !slices.ContainsFunc(again.owned(), func(task assignor.TaskID) bool { return contains(owned, task) })
 		})
 		require.Empty(t, c.monitor.violated())
-		assert.Greater(t, c.GroupInfo(group).Epoch, epoch)
+		assert.Greater(t, c.GroupInfo(c.groupID).Epoch, epoch)
 	})
 }
 
 // The deadline that a static leader has to keep is kept by its next incarnation.
 func TestVirtualStaticLeaderKeepsDeadlines(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	bubble(t, func(c *cluster) {
+		t := c.t
 		c.likeABroker()
 		workers := c.group("abcd", static, func(s *settings) { s.config.Assignor.ScaleDownTimeout = time.Minute })
 		for _, w := range workers {
@@ -118,7 +121,8 @@ func TestVirtualStaticLeaderKeepsDeadlines(t *testing.T) {
 // Two rolling restarts lead from cooperative-sticky to this balancer: no task ever has two owners, and one restart never
 // stops what the others run.
 func TestVirtualMigration(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	bubble(t, func(c *cluster) {
+		t := c.t
 		plain := func(s *settings) { s.config.Fallback = []kgo.GroupBalancer{kgo.CooperativeStickyBalancer()} }
 		onlySticky := func(s *settings) { s.sticky = true; plain(s) }
 		workers := []*worker{c.start("a", onlySticky), c.start("b", onlySticky), c.start("c", onlySticky)}
@@ -137,7 +141,7 @@ func TestVirtualMigration(t *testing.T) {
 			plain = func(*settings) {}
 		}
 		describe := kmsg.NewPtrDescribeGroupsRequest()
-		describe.Groups = []string{group}
+		describe.Groups = []string{c.groupID}
 		admin := c.admin()
 		defer admin.Close()
 		resp, err := describe.RequestWith(t.Context(), admin)
@@ -151,7 +155,8 @@ var garbled = []byte("no report")
 
 // A report that cannot be read costs its member nothing: it goes on with what it owns.
 func TestVirtualGarbledReport(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	bubble(t, func(c *cluster) {
+		t := c.t
 		workers := c.group("abc")
 		victim, _ := workers[1].client.GroupMetadata()
 		c.onJoin(func(req *kmsg.JoinGroupRequest) {
@@ -183,7 +188,8 @@ func TestVirtualGarbledAssignment(t *testing.T) {
 		"userdata": func(a kmsg.ConsumerMemberAssignment) []byte { a.UserData = garbled; return a.AppendTo(nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, c *cluster) {
+			bubble(t, func(c *cluster) {
+				t := c.t
 				workers := c.group("abc")
 				victim, _ := workers[1].client.GroupMetadata()
 				times := 2
@@ -215,7 +221,8 @@ func TestVirtualGarbledAssignment(t *testing.T) {
 
 // The group's record has a limit. Below it all goes well; what would exceed it is not sent, and what is goes on.
 func TestVirtualRecordLimit(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	bubble(t, func(c *cluster) {
+		t := c.t
 		const limit = 4000
 		budget := func(s *settings) { s.config.Budget = limit - 1000 }
 		largest := 0
@@ -254,7 +261,8 @@ func TestVirtualRecordLimit(t *testing.T) {
 
 // Topics of one subtopology that differ in partitions leave everything as it is, until they agree again.
 func TestVirtualCoPartitioned(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	bubble(t, func(c *cluster) {
+		t := c.t
 		const other = "lookups"
 		c.createTopic(other, partitions)
 		both := func(s *settings) {
@@ -278,9 +286,10 @@ func TestVirtualCoPartitioned(t *testing.T) {
 	})
 }
 
-// A topic that nobody has ever seen makes the round a repetition: what runs runs on.
+// A topic that nobody has ever seen makes the round a repetition: nothing stops.
 func TestVirtualTopicMissing(t *testing.T) {
-	bubble(t, func(t *testing.T, c *cluster) {
+	bubble(t, func(c *cluster) {
+		t := c.t
 		c.group("ab")
 		c.start("c", func(s *settings) {
 			s.config.Topology = append(s.config.Topology, franz.Subtopology{ID: 1, Topics: []string{"later"}})

@@ -26,7 +26,7 @@ func TestHandler(t *testing.T) {
 		require.NoError(t, err)
 		resp, err := http.DefaultClient.Do(req)
 		require.NoError(t, err)
-		defer resp.Body.Close()
+		defer func() { _ = resp.Body.Close() }()
 		var s franz.State
 		require.NoError(t, json.NewDecoder(resp.Body).Decode(&s))
 		return resp.StatusCode, s
@@ -66,7 +66,7 @@ func TestHandler(t *testing.T) {
 	defer admin.Close()
 	c.eventually(10*time.Second, "one worker runs all", c.balanced(1))
 	c.eventually(10*time.Second, "the coordinator says so too", func() bool {
-		members, state, err := franz.Describe(t.Context(), admin, group)
+		members, state, err := franz.Describe(t.Context(), admin, c.groupID)
 		require.NoError(t, err)
 		return len(members) == 1 && state == "Stable" && members[0].Report.Instance == "a" &&
 			slices.Equal(a.owned(), members[0].Assignment.Active)

@@ -4,6 +4,11 @@
 //	go run ./examples/kafka                          on a cluster inside of this process
 //	go run ./examples/kafka -brokers 127.0.0.1:9092  on a real one
 //	go run ./examples/kafka -svg timeline.svg        with a picture: who ran and who learned what
+//
+// With -instance it is one instance of the word count and nothing else, on topics that exist: start several of them, and tell
+// them to leave with SIGTERM or with scalectl.
+//
+//	go run ./examples/kafka -brokers 127.0.0.1:9092 -instance a -group word-count -input words -changelog words-changelog
 package main
 
 import (
@@ -30,6 +35,8 @@ type options struct {
 	rate       int
 	static     bool
 	verbose    bool
+
+	instance, group, input, changelog, http string
 }
 
 func main() {
@@ -40,6 +47,11 @@ func main() {
 	flag.IntVar(&o.rate, "replay", 6000, "records a second that an instance replays")
 	flag.BoolVar(&o.static, "static", false, "static members")
 	flag.BoolVar(&o.verbose, "v", false, "log what the balancers do")
+	flag.StringVar(&o.instance, "instance", "", "be this one instance on -brokers, on topics that exist")
+	flag.StringVar(&o.group, "group", "word-count", "with -instance: the group")
+	flag.StringVar(&o.input, "input", "words", "with -instance: the input topic")
+	flag.StringVar(&o.changelog, "changelog", "word-count-changelog", "with -instance: the changelog topic, with as many partitions")
+	flag.StringVar(&o.http, "http", "127.0.0.1:0", "with -instance: where it answers")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -52,7 +64,7 @@ func main() {
 func run(ctx context.Context, o options) error {
 	w := newWatch()
 	s := settings{
-		group: "word-count", input: "words", changelog: "word-count-changelog", rate: o.rate, static: o.static,
+		group: o.group, input: o.input, changelog: o.changelog, rate: o.rate, static: o.static,
 		session: 3 * time.Second, heartbeat: 300 * time.Millisecond, watch: w, logger: slog.New(slog.DiscardHandler),
 	}
 	if o.verbose {
@@ -67,8 +79,11 @@ func run(ctx context.Context, o options) error {
 		s.brokers = fake.ListenAddrs()
 	} else {
 		s.brokers = strings.Split(o.brokers, ",")
-		s.unique(time.Now())
 		s.session, s.heartbeat = 6*time.Second, time.Second // brokers allow no shorter session by default
+		if o.instance != "" {
+			return member(ctx, os.Stdout, o.instance, o.http, s)
+		}
+		s.unique(time.Now())
 	}
 	if err := createTopics(ctx, s, int32(o.partitions)); err != nil {
 		return err

@@ -62,7 +62,7 @@ func (g *group) call(ctx context.Context, method string, m franz.Described, path
 	if err != nil {
 		return s, err
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode >= http.StatusBadRequest {
 		return s, fmt.Errorf("instance %s: %s", m.Report.Instance, resp.Status)
 	}

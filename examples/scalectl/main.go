@@ -47,7 +47,7 @@ func main() {
 
 func run(ctx context.Context, o options, args []string) error {
 	if o.group == "" || len(args) == 0 {
-		return errors.New("usage: scalectl -group GROUP [flags] list | leave [INSTANCE...] | stay INSTANCE...")
+		return errors.New("want -group GROUP and a command: list, leave [INSTANCE...] or stay INSTANCE")
 	}
 	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(o.brokers, ",")...))
 	if err != nil {

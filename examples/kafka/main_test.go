@@ -1,0 +1,93 @@
+package main
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/incremental-rebalance/assignor"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// The whole story, on a cluster in this process.
+func TestRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a quarter of a minute")
+	}
+	picture := filepath.Join(t.TempDir(), "timeline.svg")
+	begun := time.Now()
+	require.NoError(t, run(t.Context(), options{partitions: 12, rate: 6000, svg: picture, group: "g", input: "in", changelog: "log"}))
+	assert.Less(t, time.Since(begun), 30*time.Second)
+}
+
+// What a zombie writes after the fence of the next owner counts for nobody who replays the changelog.
+func TestFence(t *testing.T) {
+	log := []change{
+		{Generation: 3, Input: -1},
+		{Generation: 3, Word: "lag", Count: 1, Input: 0},
+		{Generation: 3, Word: "lag", Count: 2, Input: 1},
+		{Generation: 5, Input: -1},                       // the next owner
+		{Generation: 3, Word: "lag", Count: 3, Input: 2}, // the zombie goes on
+		{Generation: 5, Word: "host", Count: 1, Input: 2},
+		{Generation: 3, Word: "lag", Count: 4, Input: 3},
+	}
+	s := newStore()
+	for i, c := range log {
+		r := changelogRecord("changelog", 0, c)
+		r.Offset = int64(i)
+		s.replay(r)
+	}
+	assert.Equal(t, map[string]int64{"lag": 2, "host": 1}, s.snapshot())
+	assert.Equal(t, int64(len(log)), s.position())
+	assert.Nil(t, s.count(&kgo.Record{Offset: 2, Value: []byte("host")}, 5), "counted already")
+	assert.Equal(t, &change{Generation: 5, Word: "host", Count: 2, Input: 3}, s.count(&kgo.Record{Offset: 3, Value: []byte("host")}, 5))
+}
+
+func TestLeastMoves(t *testing.T) {
+	for _, test := range []struct {
+		before string // who runs each task
+		after  string
+		want   int
+	}{
+		{"aaaaaabbbbbb", "abcd", 6},
+		{"aaabbbcccddd", "bcde", 3},
+		{"aaabbbcccddd", "bcd", 3},
+		{"aaaabbbbcccc", "bc", 4},
+		{"aab", "ab", 0},
+		{"aaaab", "ab", 1},
+	} {
+		owner := map[assignor.TaskID]string{}
+		for i, name := range test.before {
+			owner[assignor.TaskID{Partition: int32(i)}] = string(name)
+		}
+		assert.Equal(t, test.want, leastMoves(owner, strings.Split(test.after, "")), "%s -> %s", test.before, test.after)
+	}
+}
+
+func TestPictureIsXML(t *testing.T) {
+	w := newWatch()
+	for i := range 4 {
+		task := assignor.TaskID{Partition: int32(i)}
+		w.started("a", task)
+		w.begin(spanKey{task, "b", true})
+		w.stopped("a", task)
+		w.started("b", task)
+	}
+	w.begins("scale up", true, []string{"a", "b"})
+	w.ends()
+	decoder := xml.NewDecoder(strings.NewReader(w.svg(time.Now())))
+	for {
+		if _, err := decoder.Token(); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatal(fmt.Errorf("%w in %s", err, w.svg(time.Now())))
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package franz_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/incremental-rebalance/assignor"
+	"github.com/incremental-rebalance/assignor/franz"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// The tests on a real broker. testdata/kafka/broker.sh starts one and says where:
+//
+//	bash franz/testdata/kafka/broker.sh go test -count 1 -run Broker ./franz
+
+// realCluster returns a cluster on the real broker, with a topic and a group of its own.
+func realCluster(t *testing.T) *cluster {
+	t.Helper()
+	brokers := os.Getenv("KAFKA_BROKERS")
+	if brokers == "" {
+		t.Skip("no real broker: run testdata/kafka/broker.sh, which needs Java and Maven, or set KAFKA_BROKERS")
+	}
+	suffix := fmt.Sprintf("-%s-%d", strings.ReplaceAll(t.Name(), "/", "-"), time.Now().UnixNano())
+	c := newClusterAt(t, nil, nil, []string{brokers}, suffix)
+	c.createTopic(c.topic, partitions)
+	return c
+}
+
+func TestBrokerScaleAndDrain(t *testing.T) {
+	c := realCluster(t)
+	c.group("ab")
+	c.start("c")
+	c.settled(30*time.Second, 3)
+	c.onlyMoved(2)
+	c.monitor.reset()
+	w := c.follower()
+	owned := len(w.owned())
+	require.NoError(t, w.balancer.Drain(t.Context()))
+	c.settled(30*time.Second, 2)
+	c.onlyMoved(owned)
+}
+
+// number returns the generation that the group is in, as a member knows it.
+func (w *worker) number() int32 {
+	_, n := w.client.GroupMetadata()
+	return n
+}
+
+// A static member that restarts gets its assignment back without a round; it knows so whether it leads or not.
+func TestBrokerStaticRestart(t *testing.T) {
+	c := realCluster(t)
+	c.group("abc", static)
+	for _, w := range []*worker{c.leader(), c.follower()} {
+		led := w.balancer.Leader()
+		other := c.workers[slices.IndexFunc(c.workers, func(o *worker) bool { return o != w && !o.dead.Load() })]
+		owned, number := w.owned(), other.number()
+		w.close()
+		again := c.start(w.name, static)
+		c.settled(30*time.Second, 3)
+		time.Sleep(3 * time.Second) // a round that is not to come cannot be waited for
+		assert.Equal(t, owned, again.owned())
+		assert.Equal(t, number, other.number(), "without a round")
+		assert.Equal(t, led, again.balancer.Leader())
+	}
+}
+
+// A static leader that restarts without its state is given its tasks back, and sees that standbys should have them.
+func TestBrokerStaticLeaderWithoutState(t *testing.T) {
+	c := realCluster(t)
+	standby := func(s *settings) { s.config.Assignor.Standbys = 1 }
+	c.group("abc", static, standby)
+	time.Sleep(3 * time.Second) // until the standbys have caught up
+	w := c.leader()
+	owned := w.owned()
+	w.close()
+	clear(c.disks[w.name].lag)
+	c.disks[w.name].frozen = true
+	again := c.start(w.name, static, standby)
+	c.eventually(30*time.Second, "others have taken over", func() bool {
+		return again.sessions.Load() > 0 && !slices.ContainsFunc(again.owned(), func(task assignor.TaskID) bool { return contains(owned, task) })
+	})
+	require.Empty(t, c.monitor.violated())
+}
+
+func TestBrokerStaticDrain(t *testing.T) {
+	c := realCluster(t)
+	workers := c.group("ab", static)
+	require.NoError(t, workers[0].balancer.Drain(t.Context()))
+	c.settled(10*time.Second, 1)
+	c.onlyMoved(partitions / 2)
+}
+
+func TestBrokerMigration(t *testing.T) {
+	c := realCluster(t)
+	both := func(s *settings) { s.config.Fallback = []kgo.GroupBalancer{kgo.CooperativeStickyBalancer()} }
+	onlySticky := func(s *settings) { s.sticky = true; both(s) }
+	workers := []*worker{c.start("a", onlySticky), c.start("b", onlySticky)}
+	c.settled(30*time.Second, 2)
+	for _, how := range []func(*settings){both, func(*settings) {}} {
+		for i, w := range workers {
+			w.close()
+			c.settled(30*time.Second, 1)
+			workers[i] = c.start(w.name, how)
+			c.settled(30*time.Second, 2)
+		}
+	}
+	admin := c.admin()
+	defer admin.Close()
+	members, _, err := franz.Describe(t.Context(), admin, c.groupID)
+	require.NoError(t, err)
+	assert.Len(t, members, 2)
+}
+
+// Kafka's own command-line tool reads the group: its protocol, its members and who owns what.
+func TestBrokerConsumerGroupsTool(t *testing.T) {
+	c := realCluster(t)
+	if os.Getenv("KAFKA_CLASSPATH") == "" {
+		t.Skip("no Kafka tools: KAFKA_CLASSPATH is not set")
+	}
+	c.group("ab", static)
+	tool := func(args ...string) string {
+		args = append([]string{
+			"-cp", os.Getenv("KAFKA_CLASSPATH"), "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
+			"--bootstrap-server", c.addrs[0], "--describe", "--group", c.groupID,
+		}, args...)
+		out, err := exec.CommandContext(t.Context(), "java", args...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return string(out)
+	}
+	assert.Contains(t, tool("--state"), franz.Protocol)
+	members := tool("--members", "--verbose")
+	for _, w := range c.workers {
+		line := lineWith(members, " "+w.name+" ")
+		assert.Contains(t, line, c.topic)
+		for _, task := range w.owned() {
+			assert.Regexp(t, fmt.Sprintf(`[:,]%d[, ]`, task.Partition), line)
+		}
+	}
+}
+
+func lineWith(text, part string) string {
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, part) {
+			return line
+		}
+	}
+	return ""
+}
+
+// A record of the group that is too large for the broker would throw everybody out. Within the budget it is not written: nothing
+// stops, and the trouble is told.
+func TestBrokerRecordTooLarge(t *testing.T) {
+	c := realCluster(t)
+	const limit = 4000
+	c.limitRecords(limit)
+	defer c.limitRecords(1 << 20)
+	budget := func(s *settings) { s.config.Budget = limit - 1500 }
+	c.group("ab", budget)
+	for i := range 6 {
+		c.start(fmt.Sprint("w", i), budget)
+	}
+	c.eventually(30*time.Second, "the leader has noticed", func() bool {
+		return strings.Contains(c.leader().balancer.State().Trouble, "too large")
+	})
+	require.Empty(t, c.monitor.violated())
+	assert.Zero(t, c.lostSessions())
+	all, _ := c.monitor.running()
+	assert.Equal(t, partitions, all)
+	c.onlyMoved(len(c.movedTasks()))
+}
+
+// limitRecords sets the largest record that the broker stores of a group.
+func (c *cluster) limitRecords(size int) {
+	c.t.Helper()
+	admin := c.admin()
+	defer admin.Close()
+	req := kmsg.NewPtrIncrementalAlterConfigsRequest()
+	resource := kmsg.NewIncrementalAlterConfigsRequestResource()
+	resource.ResourceType, resource.ResourceName = kmsg.ConfigResourceTypeTopic, "__consumer_offsets"
+	config := kmsg.NewIncrementalAlterConfigsRequestResourceConfig()
+	config.Name, config.Value = "max.message.bytes", kmsg.StringPtr(fmt.Sprint(size))
+	resource.Configs = append(resource.Configs, config)
+	req.Resources = append(req.Resources, resource)
+	resp, err := req.RequestWith(c.t.Context(), admin)
+	require.NoError(c.t, err)
+	require.NoError(c.t, kerr.ErrorForCode(resp.Resources[0].ErrorCode))
+}
+
+// A member process that is killed is noticed after its session, and its tasks go to a standby.
+func TestBrokerKilledProcess(t *testing.T) {
+	c := realCluster(t)
+	standby := func(s *settings) { s.config.Assignor.Standbys = 1 }
+	a := c.start("a", standby)
+	c.settled(30*time.Second, 1)
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestMemberProcess$")
+	child.Env = append(os.Environ(), "FRANZ_MEMBER_GROUP="+c.groupID, "FRANZ_MEMBER_TOPIC="+c.topic)
+	out, err := child.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && !strings.Contains(lines.Text(), "runs 4 tasks") {
+		t.Log(lines.Text())
+	}
+	c.eventually(30*time.Second, "a has handed half over", func() bool { return len(a.owned()) == partitions/2 })
+	time.Sleep(3 * time.Second) // until the standbys have caught up
+	require.NoError(t, child.Process.Kill())
+	_ = child.Wait()
+	killed := time.Now()
+	c.settled(30*time.Second, 1)
+	t.Logf("a runs everything %v after the kill", time.Since(killed).Round(time.Millisecond))
+	assert.Less(t, time.Since(killed), 12*time.Second)
+}
+
+// TestMemberProcess is a member in a process of its own, for TestBrokerKilledProcess.
+func TestMemberProcess(t *testing.T) {
+	if os.Getenv("FRANZ_MEMBER_GROUP") == "" {
+		t.Skip("not a test of its own")
+	}
+	c := newClusterAt(t, nil, nil, []string{os.Getenv("KAFKA_BROKERS")}, "")
+	c.groupID, c.topic = os.Getenv("FRANZ_MEMBER_GROUP"), os.Getenv("FRANZ_MEMBER_TOPIC")
+	w := c.start("child", func(s *settings) { s.config.Assignor.Standbys = 1 })
+	c.eventually(30*time.Second, "it runs its half", func() bool { return len(w.owned()) == partitions/2 })
+	fmt.Println("it runs 4 tasks")
+	time.Sleep(time.Minute)
+}
