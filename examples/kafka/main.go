@@ -33,6 +33,7 @@ type options struct {
 	svg        string
 	partitions int
 	rate       int
+	pause      time.Duration
 	static     bool
 	verbose    bool
 
@@ -45,6 +46,7 @@ func main() {
 	flag.StringVar(&o.svg, "svg", "", "file to write the timeline to")
 	flag.IntVar(&o.partitions, "partitions", 12, "partitions of the input topic: as many tasks")
 	flag.IntVar(&o.rate, "replay", 6000, "records a second that an instance replays")
+	flag.DurationVar(&o.pause, "pause", 500*time.Millisecond, "how long a planned event may pause a task")
 	flag.BoolVar(&o.static, "static", false, "static members")
 	flag.BoolVar(&o.verbose, "v", false, "log what the balancers do")
 	flag.StringVar(&o.instance, "instance", "", "be this one instance on -brokers, on topics that exist")
@@ -93,7 +95,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer p.client.Close()
-	play := &scenario{settings: s, out: os.Stdout, watch: w, partitions: int32(o.partitions), producer: p}
+	play := &scenario{settings: s, out: os.Stdout, watch: w, partitions: int32(o.partitions), pause: o.pause, producer: p}
 	defer play.end()
 	err = play.play(ctx)
 	if o.svg != "" && err == nil {

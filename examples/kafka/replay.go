@@ -85,22 +85,32 @@ func (r *replayer) await(ctx context.Context, s *store, offset int64) error {
 func (r *replayer) run(ctx context.Context) {
 	const tick = 20 * time.Millisecond
 	for ctx.Err() == nil {
+		most := max(1, r.rate/int(time.Second/tick))
+		if r.hurries() {
+			most = 0 // all there are
+		}
 		poll, cancel := context.WithTimeout(ctx, tick)
-		fetches := r.client.PollRecords(poll, max(1, r.rate/int(time.Second/tick)))
+		fetches := r.client.PollRecords(poll, most)
 		cancel()
 		fetches.EachRecord(r.apply)
 		if fetches.NumRecords() == 0 {
 			continue
 		}
 		r.mu.Lock()
-		hurry := slices.ContainsFunc(valuesOf(r.urgent), func(u bool) bool { return u })
 		close(r.moved)
 		r.moved = make(chan struct{})
 		r.mu.Unlock()
-		if !hurry {
+		if !r.hurries() {
 			sleep(ctx, tick)
 		}
 	}
+}
+
+// hurries reports whether a task waits for its state.
+func (r *replayer) hurries() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Contains(valuesOf(r.urgent), true)
 }
 
 func (r *replayer) apply(rec *kgo.Record) {

@@ -9,15 +9,13 @@ import (
 	"time"
 )
 
-// longestPlanned is how long a planned event may pause a task.
-const longestPlanned = 500 * time.Millisecond
-
 // scenario is the life of a group that the example plays.
 type scenario struct {
 	settings
 	out        io.Writer
 	watch      *watch
 	partitions int32
+	pause      time.Duration // how long a planned event may pause a task
 	services   []*service
 	producer   *producer
 }
@@ -157,8 +155,8 @@ func (s *scenario) check(ctx context.Context) error {
 		problems = append(problems, errors.New(v))
 	}
 	for _, e := range s.watch.past {
-		if e.planned && e.longest > longestPlanned {
-			problems = append(problems, fmt.Errorf("%s: a task paused for %v, want at most %v", e.title, e.longest, longestPlanned))
+		if e.planned && e.longest > s.pause {
+			problems = append(problems, fmt.Errorf("%s: a task paused for %v, want at most %v", e.title, e.longest, s.pause))
 		}
 	}
 	return errors.Join(problems...)
