@@ -162,10 +162,10 @@ func lineWith(text, part string) string {
 func TestBrokerRecordTooLarge(t *testing.T) {
 	c := realCluster(t)
 	const limit = 4000
+	budget := func(s *settings) { s.config.Budget = limit - 1500 }
+	c.group("ab", budget) // the first group of a broker makes the topic that has the limit
 	c.limitRecords(limit)
 	defer c.limitRecords(1 << 20)
-	budget := func(s *settings) { s.config.Budget = limit - 1500 }
-	c.group("ab", budget)
 	for i := range 6 {
 		c.start(fmt.Sprint("w", i), budget)
 	}

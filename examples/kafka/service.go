@@ -173,7 +173,7 @@ func (w *service) take(id assignor.TaskID, generation int32) {
 	w.replayer.follow(id.Partition, s, true)
 	w.loop(func() {
 		fence := changelogRecord(w.changelog, id.Partition, change{Generation: generation, Input: -1})
-		if err := w.client.ProduceSync(ctx, fence).FirstErr(); err != nil {
+		if w.produce(ctx, fence) != nil {
 			return
 		}
 		if w.replayer.await(ctx, s, fence.Offset+1) == nil {
@@ -231,7 +231,7 @@ func (w *service) count(records []*kgo.Record) {
 	if len(counted) == 0 {
 		return
 	}
-	if err := w.client.ProduceSync(w.ctx, changes...).FirstErr(); err != nil {
+	if w.produce(w.ctx, changes...) != nil {
 		w.ended = true // what it has counted is not in the changelog: it must not go on
 		return
 	}
@@ -240,6 +240,26 @@ func (w *service) count(records []*kgo.Record) {
 	}
 	w.client.MarkCommitRecords(counted...)
 	w.watch.processed(w.name, len(changes))
+}
+
+// produce writes records and waits until the broker has them, or ctx has ended. kgo's own ProduceSync does not end with ctx: a
+// record that may have arrived is tried until the client is closed.
+func (w *service) produce(ctx context.Context, records ...*kgo.Record) error {
+	results := make(chan error, len(records))
+	for _, r := range records {
+		w.client.Produce(ctx, r, func(_ *kgo.Record, err error) { results <- err })
+	}
+	for range records {
+		select {
+		case err := <-results:
+			if err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
 }
 
 // drain hands everything over and ends the instance.
