@@ -270,3 +270,75 @@ func TestVirtualBroken(t *testing.T) {
 		assert.Less(t, longest, shortly)
 	})
 }
+
+// The tasks of an instance that vanished wait for it: it gets them back if it returns in time, else others get them when the
+// leader's timer says so.
+func TestVirtualRejoinDelay(t *testing.T) {
+	for name, away := range map[string]time.Duration{"in time": 20 * time.Second, "too late": 2 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(c *cluster) {
+				t := c.t
+				patient := func(s *settings) { s.config.Assignor.RejoinDelay = time.Minute }
+				c.group("abc", patient)
+				w := c.follower()
+				owned := w.owned()
+				w.kill()
+				killed := time.Now()
+				time.Sleep(away)
+				all, _ := c.monitor.running()
+				if away < time.Minute {
+					assert.Equal(t, partitions-len(owned), all, "they wait")
+				} else {
+					assert.Equal(t, partitions, all, "others have them")
+					_, longest := c.monitor.pauses()
+					assert.InDelta(t, time.Minute, longest, float64(15*time.Second))
+				}
+				again := c.start(w.name, patient)
+				c.settled(2*time.Minute, 3)
+				if away < time.Minute {
+					assert.Equal(t, owned, again.owned())
+					assert.Less(t, time.Since(killed), time.Minute)
+				}
+			})
+		})
+	}
+}
+
+// A learner that takes too long holds nobody up.
+func TestVirtualLearnerTimeout(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		t := c.t
+		impatient := func(s *settings) { s.config.Assignor.LearnerTimeout = 30 * time.Second }
+		c.group("a", impatient)
+		b := c.start("b", impatient)
+		c.eventually(10*time.Second, "b learns", func() bool { return len(b.balancer.State().Learning) == 4 })
+		slow := b.balancer.State().Learning[0].Task
+		b.disk.set(slow, 1<<40)
+		begun := time.Now()
+		c.eventually(time.Minute, "the others have moved", func() bool { return len(b.owned()) == 3 })
+		assert.InDelta(t, 30*time.Second, time.Since(begun), float64(3*time.Second))
+		assert.False(t, contains(b.owned(), slow))
+		require.Empty(t, c.monitor.violated())
+	})
+}
+
+// A deadline belongs to a leader and a generation: a leader that has lost either forces no round by it.
+func TestVirtualTimersEndWithTheirGeneration(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		t := c.t
+		workers := c.group("abcd", func(s *settings) { s.config.Assignor.ScaleDownTimeout = time.Minute })
+		for _, w := range workers {
+			w.stuck.Store(true)
+		}
+		leaving := c.follower()
+		ended := make(chan error, 1)
+		go func() { ended <- leaving.balancer.Drain(t.Context()) }()
+		time.Sleep(20 * time.Second)
+		leaving.balancer.Stay()
+		<-ended
+		time.Sleep(5 * time.Second)
+		number := c.GroupInfo(c.groupID).Epoch
+		time.Sleep(5 * time.Minute)
+		assert.Equal(t, number, c.GroupInfo(c.groupID).Epoch, "the deadline of the drain that was taken back calls for no round")
+	})
+}

@@ -181,13 +181,12 @@ func leastMoves(owner map[assignor.TaskID]string, after []string) int {
 }
 
 // ends closes the event.
-func (w *watch) ends() *event {
+func (w *watch) ends() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	e := w.event
 	w.event, w.past = nil, append(w.past, e)
 	e.took = time.Since(e.from)
-	return e
 }
 
 // settled reports whether these instances run all tasks, as many each as the others but for one, and nobody learns.
