@@ -122,13 +122,18 @@ func (b *Balancer) JoinGroupMetadata(interests []string, owned map[string][]int3
 	if err != nil {
 		b.report(fmt.Errorf("franz: the report cannot be encoded, the leader sees what is owned: %w", err))
 	}
+	if metadata == nil {
+		return frame
+	}
 	return metadata
 }
 
 // metadata adds the report to the metadata, or returns what it returned for the same frame.
-func (b *Balancer) metadata(meta kmsg.ConsumerMemberMetadata, frame []byte, owned map[string][]int32) ([]byte, error) {
+// A panic is an error, and then it returns none.
+func (b *Balancer) metadata(meta kmsg.ConsumerMemberMetadata, frame []byte, owned map[string][]int32) (metadata []byte, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	defer recovered(&err)
 	if b.sent.metadata != nil && bytes.Equal(b.sent.frame, frame) {
 		return slices.Clone(b.sent.metadata), nil
 	}

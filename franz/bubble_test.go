@@ -335,7 +335,7 @@ func TestVirtualTimersEndWithTheirGeneration(t *testing.T) {
 		go func() { ended <- leaving.balancer.Drain(t.Context()) }()
 		time.Sleep(20 * time.Second)
 		leaving.balancer.Stay()
-		<-ended
+		require.ErrorIs(t, <-ended, franz.ErrStays)
 		time.Sleep(5 * time.Second)
 		number := c.GroupInfo(c.groupID).Epoch
 		time.Sleep(5 * time.Minute)

@@ -71,10 +71,7 @@ func (b *Balancer) MemberBalancer(members []kmsg.JoinGroupResponseMember) (kgo.G
 func (t *topology) readReport(m kmsg.JoinGroupResponseMember) (assignor.Member, error) {
 	var meta kmsg.ConsumerMemberMetadata
 	var report assignor.Member
-	err := meta.ReadFrom(m.ProtocolMetadata)
-	if err == nil {
-		err = report.UnmarshalBinary(meta.UserData)
-	}
+	err := decodeReport(m.ProtocolMetadata, &meta, &report)
 	if err != nil {
 		owned := map[string][]int32{}
 		for _, o := range meta.OwnedPartitions {
@@ -87,6 +84,15 @@ func (t *topology) readReport(m kmsg.JoinGroupResponseMember) (assignor.Member, 
 	}
 	report.ID = m.MemberID
 	return report, err
+}
+
+// decodeReport reads what it can. A panic is an error.
+func decodeReport(data []byte, meta *kmsg.ConsumerMemberMetadata, report *assignor.Member) (err error) {
+	defer recovered(&err)
+	if err := meta.ReadFrom(data); err != nil {
+		return err
+	}
+	return report.UnmarshalBinary(meta.UserData)
 }
 
 // boundUnread lowers the generations of reports that could not be read to what the others know: those are the broker's numbers,
