@@ -26,12 +26,14 @@ func (v *Variant) set(args []string) error {
 		"static":           flagTo(&v.Static),
 		"restore":          bytesTo(&costs.Restore),
 		"broker":           bytesTo(&costs.Broker),
+		"learnersFirst":    flagTo(&costs.Learners),
 		"record":           bytesTo(&costs.Record),
 		"heartbeat":        timeTo(&costs.Heartbeat),
 		"session":          timeTo(&costs.Session),
 		"poll":             timeTo(&costs.Poll),
 		"sync":             timeTo(&costs.Sync),
 		"open":             timeTo(&costs.Open),
+		"ask":              timeTo(&costs.Ask),
 		"probe":            timeTo(&costs.Probe),
 		"warmups":          intTo(&costs.Warmups),
 	}.apply(args)
@@ -80,6 +82,7 @@ func (p *parser) tasks(args []string) error {
 		"grow":       bytesTo(&t.Grow),
 		"weight":     intTo(&t.Weight),
 		"stateless":  flagTo(&t.Stateless),
+		"unranked":   flagTo(&t.Unranked),
 	}.apply(args[1:])
 	p.spec.Tasks = append(p.spec.Tasks, t)
 	return err

@@ -128,7 +128,8 @@ func (r *run) catchesUp(at copyRef) bool {
 }
 
 // shareBandwidth gives every copy that is catching up its rate: the copies of one instance share its bandwidth equally, and all
-// of them what the broker serves, so that nobody gets less for another to get more than it.
+// of them what the broker serves, so that nobody gets less for another to get more than it. With Costs.Learners standbys get
+// nothing while their instance learns or restores.
 func (r *run) shareBandwidth() {
 	r.restoring = slices.DeleteFunc(r.restoring, func(at copyRef) bool {
 		gone := !r.catchesUp(at)
@@ -138,14 +139,30 @@ func (r *run) shareBandwidth() {
 		}
 		return gone
 	})
-	count := make([]int64, len(r.instances))
+	count, first := make([]int64, len(r.instances)), make([]role, len(r.instances))
+	if r.v.Costs.Learners {
+		for _, at := range r.restoring {
+			c, _ := r.at(at)
+			first[at.instance] = max(first[at.instance], min(c.role, learner))
+		}
+	}
+	served := func(at copyRef) bool {
+		c, _ := r.at(at)
+		return c.role >= first[at.instance]
+	}
 	for _, at := range r.restoring {
-		count[at.instance]++
+		if served(at) {
+			count[at.instance]++
+		}
 	}
 	level := r.brokerLevel(count)
 	r.rates = r.rates[:0]
 	for _, at := range r.restoring {
-		r.rates = append(r.rates, max(1, min(level, r.bandwidth(at.instance)/count[at.instance])))
+		rate := int64(0)
+		if served(at) {
+			rate = max(1, min(level, r.bandwidth(at.instance)/count[at.instance]))
+		}
+		r.rates = append(r.rates, rate)
 	}
 }
 
