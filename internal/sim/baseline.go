@@ -26,6 +26,9 @@ import (
 // then tasks whose copy has caught up are moved, as in cooperative rebalancing, and the next warm-ups begin. A task whose
 // owner is gone goes to the instance that is least behind, whatever that does to the balance, and is warmed up elsewhere then.
 //
+// Standbys stay where they are as long as they can, and new ones go where the fewest are and the tags differ (KIP-708); they are not
+// evened out, which is why a new instance copies less with these three.
+//
 // None of them knows that an instance is to leave, nor waits for one that has left; static members they all know.
 
 // plan is what the three have in common: who has what, and where each task should be.

@@ -67,7 +67,8 @@ func (d *draft) answer() *assignor.Assignment {
 	return a
 }
 
-// standbysOf keeps the copies of a task that are least behind, and adds some where the fewest are; load counts them.
+// standbysOf keeps the copies of a task that are least behind, and adds some where the fewest are, if it can on members whose tags
+// differ from those of its other copies; load counts them.
 func (d *draft) standbysOf(t int, load []int) []int {
 	if !d.tasks[t].stateful {
 		return nil
@@ -82,7 +83,10 @@ func (d *draft) standbysOf(t int, load []int) []int {
 			m = owner
 		}
 		if m == none {
-			m = d.lightest(load, may)
+			m = d.anyLightest(t, load, func(m int) bool { return may(m) && d.spreads(m, append(chosen, d.dest[t])) })
+		}
+		if m == none {
+			m = d.anyLightest(t, load, may)
 		}
 		if m == none {
 			break
@@ -91,4 +95,29 @@ func (d *draft) standbysOf(t int, load []int) []int {
 		load[m]++
 	}
 	return chosen
+}
+
+// spreads reports whether a member differs from the others in every tag that copies should differ in.
+func (d *draft) spreads(m int, others []int) bool {
+	for _, tag := range d.config.SpreadTags {
+		for _, o := range others {
+			if d.members[m].Tags[tag] == d.members[o].Tags[tag] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// anyLightest returns the member with the fewest standbys for its capacity; which of several depends on the task, so that the standbys
+// of one member's tasks do not all come to the same few.
+func (d *draft) anyLightest(t int, load []int, may func(m int) bool) int {
+	best := none
+	for k := range d.members {
+		m := (k + t*7 + t/len(d.members)) % len(d.members)
+		if may(m) && (best == none || load[m]*d.capacity(best) < load[best]*d.capacity(m)) {
+			best = m
+		}
+	}
+	return best
 }

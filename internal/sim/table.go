@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -182,4 +183,19 @@ func ColumnMeanings() string {
 		fmt.Fprintf(&b, "%-18s %s\n", c.Head, c.Meaning)
 	}
 	return b.String()
+}
+
+// Pick returns the table with these columns only.
+func (t Table) Pick(heads ...string) Table {
+	picked := Table{Cells: make([][]string, len(t.Cells))}
+	for c, head := range t.Heads {
+		if !slices.Contains(heads, head) {
+			continue
+		}
+		picked.Heads = append(picked.Heads, head)
+		for i, cells := range t.Cells {
+			picked.Cells[i] = append(picked.Cells[i], cells[c])
+		}
+	}
+	return picked
 }
