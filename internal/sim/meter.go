@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"encoding"
 	"time"
 
 	"github.com/incremental-rebalance/assignor"
@@ -207,26 +206,22 @@ func (m *meter) pass(_ *run, by time.Duration) {
 	}
 }
 
-// metadataBytes returns what the members and the leader send in a round, as far as the library encodes it.
+// metadataBytes returns what the members and the leader send through the broker in a round.
 func metadataBytes(reports []assignor.Member, answer *assignor.Assignment) int {
 	size := 0
-	add := func(v any) {
-		if b, ok := v.(encoding.BinaryMarshaler); ok {
-			if data, err := b.MarshalBinary(); err == nil {
-				size += len(data)
-			}
-		}
-	}
 	for i := range reports {
-		add(reports[i])
-	}
-	if e, ok := any(answer).(interface {
-		Encode(limit int) ([][]byte, error)
-	}); ok {
-		payloads, _ := e.Encode(0)
-		for _, p := range payloads {
-			size += len(p)
+		data, err := reports[i].MarshalBinary()
+		if err != nil {
+			return 0
 		}
+		size += len(data)
+	}
+	payloads, err := answer.Encode(0)
+	if err != nil {
+		return 0
+	}
+	for _, p := range payloads {
+		size += len(p)
 	}
 	return size
 }

@@ -36,9 +36,6 @@ type ghost struct {
 	leader bool
 }
 
-// memoryKeepers is how many members carry the memory for the next leader.
-const memoryKeepers = 3
-
 // maxRounds is more than any spec needs: who gets there goes round in circles.
 const maxRounds = 200_000
 
@@ -197,7 +194,7 @@ func (r *run) deliver(answer *assignor.Assignment) {
 func (r *run) carryMemory(answer *assignor.Assignment) {
 	keepers := slices.DeleteFunc(slices.Clone(r.instances), func(in *instance) bool { return !in.joined || in.leaving })
 	slices.SortFunc(keepers, func(a, b *instance) int { return cmp.Compare(a.name, b.name) })
-	for _, in := range keepers[:min(len(keepers), memoryKeepers)] {
+	for _, in := range keepers[:min(len(keepers), assignor.MemoryKeepers)] {
 		in.carried = answer
 	}
 }
