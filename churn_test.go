@@ -131,24 +131,27 @@ const churnSeeds = 6000
 // after one event each. Every answer is checked (checkAnswer), every state in which nothing moves any more (checkSettled), and
 // what it took to get there (limit, checkMoved, checkStateless).
 func TestChurn(t *testing.T) {
-	runSeeds(t, churnSeeds, func(w *world) {
-		w.churn()
-		s := w.settle()
+	runSeeds(t, churnSeeds, (*world).live)
+}
+
+// live is the whole life of a group: many events and then none, and then one at a time.
+func (w *world) live() {
+	w.churn()
+	s := w.settle()
+	w.checkSettled(s.last)
+	s.checkMoved()
+	for range 2 {
+		crash := w.disturbOnce()
+		s = w.settle()
 		w.checkSettled(s.last)
 		s.checkMoved()
-		for range 2 {
-			crash := w.disturbOnce()
-			s = w.settle()
-			w.checkSettled(s.last)
-			s.checkMoved()
-			s.checkStateless()
-			speaks := slices.ContainsFunc(w.parties(), func(p *party) bool { return p.speaks })
-			overdue := slices.ContainsFunc(w.instances(), w.excused)
-			if s.base > 0 && !crash && speaks && !overdue {
-				w.failf("the moves that one event takes do not begin with its round, but with round %d", s.base)
-			}
+		s.checkStateless()
+		speaks := slices.ContainsFunc(w.parties(), func(p *party) bool { return p.speaks })
+		overdue := slices.ContainsFunc(w.instances(), w.excused)
+		if s.base > 0 && !crash && speaks && !overdue {
+			w.failf("the moves that one event takes do not begin with its round, but with round %d", s.base)
 		}
-	})
+	}
 }
 
 // runSeeds runs seeds on all processors, and reports the first few that fail.

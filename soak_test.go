@@ -1,0 +1,50 @@
+package assignor_test
+
+import (
+	"flag"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+var soak = flag.Int64("soak", 0, "how many random events TestSoak plays; 0: none. A million take some minutes.")
+
+// TestSoak is TestChurn for as long as one likes: the worlds of other seeds, one after the other, until there have been as many
+// events as the flag says.
+//
+//	go test -run TestSoak -soak 1000000 -timeout 0 -v .
+func TestSoak(t *testing.T) {
+	if *soak == 0 {
+		t.Skip("-soak says how many events")
+	}
+	started := time.Now()
+	var seeds, rounds, events, failed atomic.Int64
+	var group sync.WaitGroup
+	for range 2 {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			for events.Load() < *soak && failed.Load() < 3 {
+				w, err := runSeed(uint64(churnSeeds+seeds.Add(1)), (*world).live)
+				rounds.Add(int64(w.rounds))
+				events.Add(w.countEvents())
+				if err != nil {
+					failed.Add(1)
+					t.Error(err)
+				}
+			}
+		}()
+	}
+	group.Wait()
+	t.Logf("%d events, %d rounds, %d groups in %v", events.Load(), rounds.Load(), seeds.Load(), time.Since(started).Round(time.Second))
+}
+
+// countEvents returns how many events there have been.
+func (w *world) countEvents() int64 {
+	n := len(w.events)
+	for i := range w.log {
+		n += len(w.log[i].events)
+	}
+	return int64(n)
+}
