@@ -77,8 +77,13 @@ func (m *meter) reset(r *run) {
 	}
 }
 
-// begin ends a row and begins the next.
+// begin ends a row and begins the next. Events of one time share a row.
 func (m *meter) begin(r *run, label string) {
+	if len(m.rows) > 1 && m.row().At == r.now {
+		m.row().Event += ", " + label
+		m.timeline.Marks[len(m.timeline.Marks)-1].Label = m.row().Event
+		return
+	}
 	m.endRow(r)
 	m.rows = append(m.rows, Row{Event: label, At: r.now})
 	owners := make([]int, len(r.tasks))
