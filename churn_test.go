@@ -134,26 +134,6 @@ func TestChurn(t *testing.T) {
 	runSeeds(t, churnSeeds, (*world).live)
 }
 
-// live is the whole life of a group: many events and then none, and then one at a time.
-func (w *world) live() {
-	w.churn()
-	s := w.settle()
-	w.checkSettled(s.last)
-	s.checkMoved()
-	for range 2 {
-		crash := w.disturbOnce()
-		s = w.settle()
-		w.checkSettled(s.last)
-		s.checkMoved()
-		s.checkStateless()
-		speaks := slices.ContainsFunc(w.parties(), func(p *party) bool { return p.speaks })
-		overdue := slices.ContainsFunc(w.instances(), w.excused)
-		if s.base > 0 && !crash && speaks && !overdue {
-			w.failf("the moves that one event takes do not begin with its round, but with round %d", s.base)
-		}
-	}
-}
-
 // runSeeds runs seeds on all processors, and reports the first few that fail.
 func runSeeds(t *testing.T, seeds int, run func(w *world)) {
 	t.Helper()

@@ -2,6 +2,7 @@ package assignor_test
 
 import (
 	"flag"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -38,6 +39,26 @@ func TestSoak(t *testing.T) {
 	}
 	group.Wait()
 	t.Logf("%d events, %d rounds, %d groups in %v", events.Load(), rounds.Load(), seeds.Load(), time.Since(started).Round(time.Second))
+}
+
+// live is the whole life of a group: many events and then none, and then one at a time.
+func (w *world) live() {
+	w.churn()
+	s := w.settle()
+	w.checkSettled(s.last)
+	s.checkMoved()
+	for range 2 {
+		crash := w.disturbOnce()
+		s = w.settle()
+		w.checkSettled(s.last)
+		s.checkMoved()
+		s.checkStateless()
+		speaks := slices.ContainsFunc(w.parties(), func(p *party) bool { return p.speaks })
+		overdue := slices.ContainsFunc(w.instances(), w.excused)
+		if s.base > 0 && !crash && speaks && !overdue {
+			w.failf("the moves that one event takes do not begin with its round, but with round %d", s.base)
+		}
+	}
 }
 
 // countEvents returns how many events there have been.
