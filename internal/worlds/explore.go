@@ -11,7 +11,6 @@ type Explorer struct {
 	*World
 	MaxStates int             // 0: no limit
 	Seen      map[State]State // and the state that it was first reached from
-	Rounds    int
 	settled   map[State]bool
 }
 
@@ -30,7 +29,6 @@ func Explore(w *World, maxStates int) (*Explorer, error) {
 		if err != nil {
 			return e, fmt.Errorf("%s: %w\nin the state\n%sreached by\n%s", w.Name, err, w.String(&s), e.history(s))
 		}
-		e.Rounds++
 		for _, step := range steps {
 			to := e.Canonical(step.To)
 			if _, seen := e.Seen[to]; seen || e.MaxStates > 0 && len(e.Seen) >= e.MaxStates {
