@@ -7,15 +7,24 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 var soak = flag.Int64("soak", 0, "how many random events TestSoak plays; 0: none. A million take some minutes.")
+
+var soakSeed = flag.Int64("soakseed", -1, "the one seed that TestSoak plays: one that has failed")
 
 // TestSoak is TestChurn for as long as one likes: the worlds of other seeds, one after the other, until there have been as many
 // events as the flag says.
 //
 //	go test -run TestSoak -soak 1000000 -timeout 0 -v .
 func TestSoak(t *testing.T) {
+	if *soakSeed >= 0 {
+		_, err := runSeed(uint64(*soakSeed), (*world).live)
+		require.NoError(t, err)
+		return
+	}
 	if *soak == 0 {
 		t.Skip("-soak says how many events")
 	}
