@@ -29,7 +29,7 @@ func play(t *testing.T, spec *Spec, v Variant) *Result {
 	return r
 }
 
-// TestSpecs plays every spec of testdata/simulate under all its variants and the baselines, twice: the results are equal to the
+// TestSpecs plays every spec of testdata/simulate under all its variants and (not with -short) the baselines, twice: the results are equal to the
 // byte, and what cannot be is not.
 func TestSpecs(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/simulate/*.sim")
@@ -42,7 +42,11 @@ func TestSpecs(t *testing.T) {
 			spec, err := Parse(file, text)
 			require.NoError(t, err)
 			assert.NotEmpty(t, spec.Title)
-			for _, v := range append(spec.Variants, Baselines(spec.Variants[0])...) {
+			variants := spec.Variants
+			if !testing.Short() {
+				variants = append(variants, Baselines(variants[0])...)
+			}
+			for _, v := range variants {
 				checkResult(t, spec, play(t, spec, v), play(t, spec, v))
 			}
 		})

@@ -65,7 +65,9 @@ func worldsOf(want size) []*World {
 		add(whole, 1, 1, budget, true, 1, two, false)
 	}
 	add(whole, 0, 1, 0, true, 1, one, false)
-	add(whole, 3, 1, 0, true, 2, two, false)
+	add(whole, 3, 1, 0, true, 1, two, false)
+	add(huge, 3, 1, 0, true, 2, one, false)
+	add(huge, 3, 1, 0, true, 2, two, false)
 	add(quick, 2, 0, 0, true, 2, one, false)
 	add(quick, 2, 0, 0, true, 2, two, false)
 	add(huge, 3, 1, 0, false, 1, one, true)
