@@ -3,66 +3,103 @@
 package assignor_test
 
 import (
+	"flag"
 	"fmt"
 	"testing"
 
-	"github.com/incremental-rebalance/assignor"
+	"github.com/incremental-rebalance/assignor/internal/measure"
 )
 
-// benchGroup is a group of members with their memory in which task i is with member i mod members, in 10 subtopologies.
-func benchGroup(tasks, members, standbys int) ([]assignor.Member, *assignor.Assignment, assignor.Config) {
-	config := assignor.Config{Standbys: standbys}
-	for s := range int32(10) {
-		config.Topology = append(config.Topology, assignor.Subtopology{ID: s, Partitions: int32(tasks / 10)})
-	}
-	group := make([]assignor.Member, members)
-	for m := range group {
-		group[m] = assignor.Member{ID: fmt.Sprintf("worker-%05d", m), Generation: 1}
-	}
-	for i := range tasks {
-		id := assignor.TaskID{Subtopology: int32(i % 10), Partition: int32(i / 10)}
-		m := &group[i%members]
-		m.Active = append(m.Active, id)
-		for k := 1; k <= standbys; k++ {
-			other := &group[(i+k*(1+i/members%max(1, members-1)))%members]
-			if other != m {
-				other.Standbys = append(other.Standbys, assignor.Replica{Task: id})
+var benchTasks = flag.Int("bench-tasks", 100_000, "the most tasks in a benchmark of Assign, 1000 to 1000000; with -short it is 1000")
+
+// BenchmarkAssign decides one round of each case of package measure, from 1 000 tasks on 10 members to 1 000 000 on 10 000, as far as
+// -bench-tasks and -short allow. Beside what it takes it reports x-floor, how many times [measure.Floor] that is: the median of up
+// to 11 rounds in which both ran in turn.
+func BenchmarkAssign(b *testing.B) {
+	benchSizes(func(tasks, members int) {
+		for _, state := range measure.States {
+			for _, standbys := range []int{0, 1} {
+				c := measure.Case{State: state, Tasks: tasks, Members: members, Standbys: standbys}
+				b.Run(c.String(), func(b *testing.B) { benchAssign(b, c) })
 			}
 		}
-	}
-	memory := assignor.Recover(group)
-	return group, memory, config
+	})
 }
 
-var benchSizes = []struct{ tasks, members int }{{1e3, 10}, {1e4, 100}, {1e5, 1000}}
+func benchAssign(b *testing.B, c measure.Case) {
+	b.Helper()
+	in, err := c.Input()
+	if err != nil {
+		b.Fatal(err)
+	}
+	assign := func() error {
+		_, err := in.Assign()
+		return err
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := assign(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	ratio, err := timesFloor(c, min(b.N, 11), assign)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(ratio, "x-floor")
+}
 
-func BenchmarkAssign(b *testing.B) {
-	for _, size := range benchSizes {
-		for _, state := range []string{"cold", "steady", "join", "leave", "drain"} {
-			for _, standbys := range []int{0, 1} {
-				b.Run(fmt.Sprintf("members=%d/tasks=%d/state=%s/standbys=%d", size.members, size.tasks, state, standbys), func(b *testing.B) {
-					group, memory, config := benchGroup(size.tasks, size.members, standbys)
-					switch state {
-					case "cold":
-						memory = nil
-						for m := range group {
-							group[m].Active, group[m].Standbys, group[m].Generation = nil, nil, 0
-						}
-					case "join":
-						group = append(group, assignor.Member{ID: "worker-99999"})
-					case "leave":
-						group = group[1:]
-					case "drain":
-						group[0].Leaving = true
-					}
-					b.ReportAllocs()
-					for b.Loop() {
-						if _, err := assignor.Assign(group, memory, config); err != nil {
-							b.Fatal(err)
-						}
-					}
-				})
+func timesFloor(c measure.Case, rounds int, f func() error) (float64, error) {
+	floor, err := measure.Timed(floorOf(c))
+	if err != nil {
+		return 0, err
+	}
+	timed, err := measure.Timed(f)
+	if err != nil {
+		return 0, err
+	}
+	times, err := measure.Sample(rounds, timed, floor)
+	if err != nil {
+		return 0, err
+	}
+	return measure.Ratio(times[0], times[1]), nil
+}
+
+// floorOf returns the floor of the case's group before the event.
+func floorOf(c measure.Case) func() error {
+	c.State, c.Standbys = measure.Steady, 0
+	in, err := c.Input()
+	return func() error {
+		if err == nil && len(measure.Floor(in.Members, in.Config.Topology)) != c.Members {
+			return fmt.Errorf("%v: lost a member", c)
+		}
+		return err
+	}
+}
+
+// BenchmarkFloor is what any assignor has to do at least.
+func BenchmarkFloor(b *testing.B) {
+	benchSizes(func(tasks, members int) {
+		b.Run(fmt.Sprintf("members=%d/tasks=%d", members, tasks), func(b *testing.B) {
+			floor := floorOf(measure.Case{Tasks: tasks, Members: members})
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := floor(); err != nil {
+					b.Fatal(err)
+				}
 			}
+		})
+	})
+}
+
+func benchSizes(each func(tasks, members int)) {
+	most := *benchTasks
+	if testing.Short() {
+		most = 1000
+	}
+	for tasks := 1000; tasks <= most; tasks *= 10 {
+		for members := 10; members <= min(tasks, 10_000); members *= 10 {
+			each(tasks, members)
 		}
 	}
 }
