@@ -1,0 +1,100 @@
+package assignor_test
+
+import (
+	"runtime"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/incremental-rebalance/assignor"
+	"github.com/incremental-rebalance/assignor/internal/measure"
+)
+
+// allowance is what Assign may allocate: how often, beside a constant, a member, however many tasks there are; and how many bytes
+// of index a task and a copy, beside twice the answer's own size. The index are the arrays by task and by copy in which a round is
+// worked out: whose the task is and was, why, who learns it, which copies there are and which stay.
+type allowance struct {
+	allocsPerMember int
+	bytesPerTask    int
+}
+
+const (
+	allocsInAnyCase = 300
+	bytesInAnyCase  = 16 << 10
+	bytesPerMember  = 256
+)
+
+var usual = allowance{allocsPerMember: 3, bytesPerTask: 40}
+
+// larger are the rounds that take more than usual: where tasks are dealt out, each subtopology lists the members that want some,
+// and lists whose length is known only at the end grow by doubling.
+var larger = map[string][2]allowance{ // by state and standbys
+	measure.Cold:    {usual, {3, 200}},
+	measure.Join:    {usual, {10, 60}},
+	measure.Leave:   {{5, 40}, usual},
+	measure.Leave10: {{5, 40}, {8, 70}},
+	measure.Drain:   {{5, 40}, usual},
+}
+
+// TestAllocations: neither of two groups with the same members allocates more often than the members allow, and the bytes are those
+// of the answer and of the index. Clocks differ, allocations do not.
+func TestAllocations(t *testing.T) {
+	for _, state := range measure.States {
+		for standbys, allowed := range [2]allowance{usual, usual} {
+			if more, ok := larger[state]; ok {
+				allowed = more[standbys]
+			}
+			for _, tasks := range []int{4000, 32_000} {
+				c := measure.Case{State: state, Tasks: tasks, Members: 100, Standbys: standbys}
+				t.Run(c.String(), func(t *testing.T) { checkAllocations(t, c, allowed) })
+			}
+		}
+	}
+}
+
+func checkAllocations(t *testing.T, c measure.Case, allowed allowance) {
+	t.Helper()
+	in, err := c.Input()
+	require.NoError(t, err)
+	var answer *assignor.Assignment
+	allocs := testing.AllocsPerRun(1, func() { answer, err = in.Assign() })
+	require.NoError(t, err)
+	require.LessOrEqual(t, int(allocs), allocsInAnyCase+allowed.allocsPerMember*len(in.Members), "allocations")
+
+	bytes := bytesOf(func() { answer, err = in.Assign() })
+	index := allowed.bytesPerTask*(c.Tasks+copiesIn(in, answer)) + bytesPerMember*len(in.Members) + bytesInAnyCase
+	require.LessOrEqual(t, bytes, 2*sizeOf(answer)+index, "bytes; the answer takes %d", sizeOf(answer))
+}
+
+// bytesOf returns what f allocates.
+func bytesOf(f func()) int {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return int(after.TotalAlloc - before.TotalAlloc)
+}
+
+// sizeOf is what an answer takes itself.
+func sizeOf(a *assignor.Assignment) int {
+	size := int(unsafe.Sizeof(*a)) + len(a.Moves)*int(unsafe.Sizeof(assignor.Move{}))
+	for i := range a.Members {
+		ma := &a.Members[i]
+		tasks := len(ma.Active) + len(ma.Handover) + len(ma.Revoke) + len(ma.Learners) + len(ma.Standbys)
+		size += int(unsafe.Sizeof(*ma)) + tasks*int(unsafe.Sizeof(assignor.TaskID{}))
+	}
+	return size
+}
+
+// copiesIn counts the copies that are reported or handed out, whichever are more.
+func copiesIn(in *measure.Input, a *assignor.Assignment) int {
+	reported, given := 0, 0
+	for i := range in.Members {
+		reported += len(in.Members[i].Learners) + len(in.Members[i].Standbys)
+	}
+	for i := range a.Members {
+		given += len(a.Members[i].Learners) + len(a.Members[i].Standbys)
+	}
+	return max(reported, given)
+}
