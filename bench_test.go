@@ -58,7 +58,7 @@ func timesFloor(c measure.Case, rounds int, f func() error) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	times, err := measure.Sample(rounds, timed, floor)
+	times, err := measure.Sample(rounds, 0, timed, floor)
 	if err != nil {
 		return 0, err
 	}

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// A Function runs what is to be measured once and returns how long it took.
+// A Function runs what is to be measured once and returns the processor time it took.
 type Function func() (time.Duration, error)
 
-// Timed makes a Function of f, which it calls at once to find how often f has to run to take at least some milliseconds: the clock
-// and a collection that falls into a single call say nothing about short ones. The garbage of others is collected before.
+// Timed makes a Function of f, which it calls at once to find how often f has to run to take at least 10 ms: then each sample has its
+// share of what the function's own garbage costs, and of the machine. The garbage of others is collected before.
 func Timed(f func() error) (Function, error) {
-	const enough = 5 * time.Millisecond
+	const enough = 10 * time.Millisecond
 	times := 1
 	for {
 		took, err := run(f, times)
@@ -33,21 +33,28 @@ func Timed(f func() error) (Function, error) {
 }
 
 func run(f func() error, times int) (time.Duration, error) {
-	start := time.Now()
+	start := now()
 	for range times {
 		if err := f(); err != nil {
 			return 0, err
 		}
 	}
-	return time.Since(start), nil
+	return now() - start, nil
 }
 
-// Sample runs each function once a round, one after the other, and returns their times by function and round.
-func Sample(rounds int, functions ...Function) ([][]time.Duration, error) {
+// Sample runs each function once a round, one after the other, and returns their times by function and round. A function that has
+// run for longer than limit in all takes part in no further round; one with no limit, 0, in all.
+func Sample(rounds int, limit time.Duration, functions ...Function) ([][]time.Duration, error) {
 	times := make([][]time.Duration, len(functions))
+	spent := make([]time.Duration, len(functions))
 	for range rounds {
 		for i, f := range functions {
+			if limit > 0 && spent[i] > limit {
+				continue
+			}
+			start := time.Now()
 			took, err := f()
+			spent[i] += time.Since(start)
 			if err != nil {
 				return nil, fmt.Errorf("function %d: %w", i, err)
 			}
@@ -67,7 +74,7 @@ func Median(times []time.Duration) time.Duration {
 	return sorted[len(times)/2]
 }
 
-// Ratio returns the median of a/b, taken round by round, in which both ran under the same conditions; 0 of none.
+// Ratio returns the median of a/b, taken round by round, as both ran under the same conditions then; 0 of none.
 func Ratio(a, b []time.Duration) float64 {
 	n := min(len(a), len(b))
 	if n == 0 {
