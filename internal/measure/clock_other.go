@@ -1,4 +1,4 @@
-//go:build !(linux || darwin || freebsd || netbsd || openbsd)
+//go:build !linux
 
 package measure
 
@@ -6,5 +6,5 @@ import "time"
 
 var started = time.Now()
 
-// now is the time, where that of the processor is not to be had.
+// now is the time, where a thread's share of the processor is not to be had.
 func now() time.Duration { return time.Since(started) }

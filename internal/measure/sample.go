@@ -11,7 +11,7 @@ import (
 type Function func() (time.Duration, error)
 
 // Timed makes a Function of f, which it calls at once to find how often f has to run to take at least 10 ms: then each sample has its
-// share of what the function's own garbage costs, and of the machine. The garbage of others is collected before.
+// share of what the function's own garbage costs. The garbage of others is collected before.
 func Timed(f func() error) (Function, error) {
 	const enough = 10 * time.Millisecond
 	times := 1
@@ -33,6 +33,8 @@ func Timed(f func() error) (Function, error) {
 }
 
 func run(f func() error, times int) (time.Duration, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	start := now()
 	for range times {
 		if err := f(); err != nil {

@@ -4,9 +4,9 @@
 //	go run ./internal/peers/cmd/table -markdown  # the tables of the README
 //
 // All functions of a case take turns, a collection before each, and every ratio is the median of the rounds' ratios. What is counted
-// is the processor's time, so that another program on the machine changes little: the collector's part in Go, and without it in
-// Java, which is kinder to the others. Kafka Streams' assignors need java and mvn; without them the rest is printed. A function that
-// does not end in -limit is stopped and left out. All of it takes about a quarter of an hour; progress is on stderr.
+// is the thread's processor time where there is one (Linux, Java), so that another program on the machine changes little. Kafka
+// Streams' assignors need java and mvn; without them the rest is printed. A function that does not end in -limit is stopped and left
+// out. All of it takes about a quarter of an hour, a minute with -peers franz; progress is on stderr.
 package main
 
 import (
@@ -32,7 +32,7 @@ type options struct {
 func main() {
 	var o options
 	flag.IntVar(&o.rounds, "rounds", 11, "how often each function is measured")
-	flag.DurationVar(&o.limit, "limit", time.Minute, "how long a function may take in all the rounds of a case; one that takes longer for one is left out")
+	flag.DurationVar(&o.limit, "limit", time.Minute, "how long a function may take in all the rounds of a case; one that takes longer for one round is left out")
 	flag.BoolVar(&o.markdown, "markdown", false, "print Markdown")
 	sizes := flag.String("sizes", "1000x10,10000x100,100000x1000", "tasks x members")
 	which := flag.String("peers", "franz,sarama,streams", "whom to measure beside the library")
