@@ -64,13 +64,11 @@ func (b *bench) run() error {
 func (b *bench) cases() []measure.Case {
 	var cases []measure.Case
 	for _, c := range b.sizes {
-		for _, c.State = range measure.States {
-			if c.State != measure.Leave10 {
-				cases = append(cases, c)
-			}
+		for _, c.State = range []string{measure.Cold, measure.Steady, measure.Join, measure.Leave, measure.Drain} {
+			cases = append(cases, c)
 		}
 		c.Standbys = 1
-		for _, c.State = range []string{measure.Cold, measure.Steady, measure.Join, measure.Leave, measure.Drain} {
+		for _, c.State = range []string{measure.Steady, measure.Join, measure.Leave, measure.Drain} {
 			cases = append(cases, c)
 		}
 	}

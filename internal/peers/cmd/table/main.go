@@ -34,7 +34,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 11, "how often each function is measured")
 	flag.DurationVar(&o.limit, "limit", time.Minute, "how long a function may take in all the rounds of a case; one that takes longer for one round is left out")
 	flag.BoolVar(&o.markdown, "markdown", false, "print Markdown")
-	sizes := flag.String("sizes", "1000x10,10000x100,100000x1000", "tasks x members")
+	sizes := flag.String("sizes", "10000x100,100000x1000", "tasks x members")
 	which := flag.String("peers", "franz,sarama,streams", "whom to measure beside the library")
 	probe := flag.String("probe", "", "of the command's own use: decide one case of sarama and exit")
 	flag.Parse()

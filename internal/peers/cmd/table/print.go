@@ -30,7 +30,7 @@ func (b *bench) table(title string, head []string, rows [][]string) {
 }
 
 func (b *bench) printTimes(rows []*row) {
-	head := []string{"tasks x members", "round", "floor", "Assign", "/ floor", "franz-go", "sarama", "Streams HA", "Streams sticky", "leader step", "franz-go's"}
+	head := []string{"tasks x members", "round", "floor", "Assign", "/ floor", "franz-go", "sarama", "Streams HA", "Streams sticky", "leader step", "franz-go's leader step"}
 	var cells [][]string
 	for _, r := range rows {
 		cells = append(cells, []string{
@@ -39,10 +39,10 @@ func (b *bench) printTimes(rows []*row) {
 			took(r.times[leader]), r.ratio(franzLeader, leader),
 		})
 	}
-	title := "One decision, in processor time. Others are in times Assign, franz-go's leader step in times the library's; medians of %d.%s"
+	title := "One decision: the floor and Assign in ms, the others as multiples of Assign; the leader step in ms, franz-go's as a multiple of it. Medians of %d.%s"
 	slow := ""
 	if len(b.slow) > 0 {
-		slow = fmt.Sprintf(" slow: not in %v.", b.limit)
+		slow = fmt.Sprintf(" slow: none within %v.", b.limit)
 	}
 	b.table(fmt.Sprintf(title, b.rounds, slow), head, cells)
 }
@@ -67,7 +67,7 @@ func (b *bench) printGrowth() error {
 			state(c), took(times[0]), took(times[1]), fmt.Sprintf("%.1f", measure.Ratio(times[1], times[0])),
 		})
 	}
-	b.table(fmt.Sprintf("Ten times the tasks, on %d members.", last.Members),
+	b.table(fmt.Sprintf("Assign with ten times the tasks, on %s members, in ms.", thousands(last.Members)),
 		[]string{"round", thousands(last.Tasks), thousands(10 * last.Tasks), "ratio"}, cells)
 	return nil
 }
@@ -199,15 +199,16 @@ func state(c measure.Case) string {
 	return c.State + ", 1 standby"
 }
 
+// took is the median in ms.
 func took(times []time.Duration) string {
 	ms := float64(measure.Median(times)) / 1e6
 	switch {
-	case ms >= 100:
-		return fmt.Sprintf("%.0f ms", ms)
+	case ms >= 10:
+		return fmt.Sprintf("%.0f", ms)
 	case ms >= 1:
-		return fmt.Sprintf("%.1f ms", ms)
+		return fmt.Sprintf("%.1f", ms)
 	default:
-		return fmt.Sprintf("%.3f ms", ms)
+		return fmt.Sprintf("%.3f", ms)
 	}
 }
 
