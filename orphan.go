@@ -87,9 +87,8 @@ func (r *round) moveStateless() {
 		d.base[i] = r.target.load(&r.loads, i)
 	}
 	orphans := r.takeOrphans(true)
-	if len(orphans) > 0 && (r.awaiting || r.allLeave || r.config.NewInstancesOnly) { // nobody gives up a task for them
-		d.have, d.incoming = r.countTasks(k), r.countOrphans(k, orphans)
-		r.dealOrphans(k, orphans, d.have, r.fillKind(k, d))
+	if len(orphans) > 0 && (r.awaiting || r.allLeave || r.config.NewInstancesOnly) {
+		r.placeStatelessOrphans(k, orphans, d)
 		orphans = nil
 	}
 	if r.allLeave {
@@ -108,18 +107,50 @@ func (r *round) moveStateless() {
 		}
 		d.receives, d.overflows = r.statelessReceivers, r.staysNow
 		target = r.levelKind(k, d)
-		r.dealOrphans(k, r.takeBack(k, orphans, have, target), have, target)
+		others := r.takeBack(k, orphans, have, func(class, i int32) bool { return have.of(class)[i] < target.of(class)[i] })
+		r.dealOrphans(k, others, have, target)
 	}
 	r.shedStateless(have, target)
 }
 
-// takeBack gives stateless tasks back to the instances that had to stop them, as far as those come up to their target by it, and
-// returns the others. It counts what it gives back in have.
-func (r *round) takeBack(k *kind, orphans []int32, have, target counts) (others []int32) {
+// placeStatelessOrphans places stateless tasks where nobody gives up any for them: what had to stop goes back, the rest goes where
+// there is room. But with NewInstancesOnly, what had to stop for a newcomer does not go back: it is no newcomer any more, but it
+// is known by that it has nothing to run.
+func (r *round) placeStatelessOrphans(k *kind, orphans []int32, d demand) {
+	d.have = r.countTasks(k)
+	if r.awaiting || r.allLeave || !r.somebodyIdle() {
+		orphans = r.takeBack(k, orphans, d.have, func(_, _ int32) bool { return true })
+	}
+	d.incoming = r.countOrphans(k, orphans)
+	r.dealOrphans(k, orphans, d.have, r.fillKind(k, d))
+}
+
+// somebodyIdle reports whether an instance that stays took part in the last round and was given nothing to run.
+func (r *round) somebodyIdle() bool {
+	if r.memory.prev == nil {
+		return false
+	}
+	busy := make([]bool, len(r.instances))
+	for i := range r.memory.prev.Members {
+		if h := r.memory.holders[r.memory.holderOf[i]].present; h != none && len(r.memory.prev.Members[i].Active) > 0 {
+			busy[h] = true
+		}
+	}
+	for i := range r.instances {
+		if in := &r.instances[i]; in.stays && !in.newcomer && !busy[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// takeBack gives stateless tasks back to the instances that had to stop them, as far as those have room, and returns the others.
+// It counts what it gives back in have.
+func (r *round) takeBack(k *kind, orphans []int32, have counts, room func(class, i int32) bool) (others []int32) {
 	for _, t := range orphans {
 		class := r.classOf(k, t)
 		i := r.stoppedOn(t)
-		if i == none || have.of(class)[i] >= target.of(class)[i] {
+		if i == none || !room(class, i) {
 			others = append(others, t)
 			continue
 		}

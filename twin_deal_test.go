@@ -352,7 +352,12 @@ func (n *naive) moveStateless() {
 	count := func(t naiveTask) {
 		s.have[naivePile{n.at[t], n.weight(t)}]++
 	}
+	nobodyGivesUp := n.awaiting() || n.allLeave() || n.config.NewInstancesOnly
+	goBack := n.awaiting() || n.allLeave() || !slices.ContainsFunc(n.hosts, n.idle)
 	for _, t := range n.tasks {
+		if host, stopped := n.stoppedOn(t); n.stateless(t) && n.homeless(t) && stopped && nobodyGivesUp && goBack {
+			n.place(t, host, "", assignor.ReasonSiblings)
+		}
 		if here(t) && n.stays(n.at[t]) {
 			count(t)
 		}
@@ -360,7 +365,7 @@ func (n *naive) moveStateless() {
 			s.incoming[n.weight(t)]++
 		}
 	}
-	if nobodyGivesUp := n.awaiting() || n.allLeave() || n.config.NewInstancesOnly; nobodyGivesUp && len(s.incoming) > 0 {
+	if nobodyGivesUp && len(s.incoming) > 0 {
 		n.dealOrphans(s, s.fill())
 	}
 	if n.allLeave() {
@@ -379,6 +384,17 @@ func (n *naive) moveStateless() {
 	for _, h := range n.hosts {
 		n.shedStateless(h, s.have, target)
 	}
+}
+
+// idle reports whether an instance stays and was given nothing to run in the last round, in which it took part: perhaps the
+// newcomer of that round, for which tasks had to stop.
+func (n *naive) idle(host string) bool {
+	if n.memory == nil || !n.stays(host) || n.newcomer(host) {
+		return false
+	}
+	return !slices.ContainsFunc(n.memory.Members, func(ma assignor.MemberAssignment) bool {
+		return cmp.Or(ma.Instance, ma.Member) == host && len(ma.Active) > 0
+	})
 }
 
 // replaceStateless levels the stateless tasks as if those that somebody had to stop in the last round were still there, and places
