@@ -180,10 +180,11 @@ const minMemberBytes = 3
 
 func (d *decoder) members(generation int32, instances []string) []MemberAssignment {
 	n := d.count(minMemberBytes, "members")
-	if n == 0 {
-		return nil
+	used := make([]bool, len(instances))
+	var members []MemberAssignment
+	if n > 0 {
+		members = make([]MemberAssignment, n)
 	}
-	members, used := make([]MemberAssignment, n), make([]bool, len(instances))
 	for i := range members {
 		ma, base := &members[i], ""
 		if i > 0 {
