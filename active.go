@@ -21,7 +21,7 @@ func (r *round) placeActives() {
 			r.placeActive(int32(t))
 		}
 	}
-	if len(r.orphans) == 0 || r.memory.prev == nil && r.copyStart == nil {
+	if len(r.orphans) == 0 || r.memory.prev == nil && r.held == nil {
 		return
 	}
 	r.countPlanned()

@@ -172,7 +172,9 @@ type round struct {
 	status  []status
 
 	// By task of the topology. Those that are nil until something is in them are in plan.go.
-	copyStart, copyEnd []int32 // its copies are copies[copyStart:copyEnd]; nil where there are no copies
+	held               []int32 // who has copies of it, see heldBy; nil where there are none
+	heldWidth          int
+	copyStart, copyEnd []int32 // its copies are copies[copyStart:copyEnd]; nil until somebody asks for one
 	copies             []replica
 	restoring          []restoration // whether its owner is still restoring it; nil where none says so
 	dest               []int32       // the member that runs it from now on, or onInstance; see at and by

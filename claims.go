@@ -187,18 +187,30 @@ func (r *round) readClaims() {
 
 // claimAll notes that a member runs these tasks, or ran them until now. It is where most of a quiet round's time goes.
 func (r *round) claimAll(ids []TaskID, m int32, run, certain bool) {
+	owner, claimed := r.owner, 0
+	sub, first, partitions := none, int32(0), uint32(0)
 	for _, id := range ids {
-		t := r.topology.own(id)
-		switch {
-		case t == none && !id.valid(): // no such task can be, so nobody runs it
-		case t == none:
-			r.foreign = append(r.foreign, foreignClaim{id, claim{none, m, run, certain}})
-		case r.owner[t] == none && run:
-			r.owner[t] = m
-			r.claimed++
+		if id.Subtopology != sub {
+			sub = id.Subtopology
+			first, partitions = r.topology.span(sub)
+		}
+		switch t := first + id.Partition; {
+		case uint32(id.Partition) >= partitions:
+			r.claimUnknown(id, claim{none, m, run, certain})
+		case run && owner[t] == none:
+			owner[t] = m
+			claimed++
 		default:
 			r.claimAgain(claim{t, m, run, certain})
 		}
+	}
+	r.claimed += claimed
+}
+
+// claimUnknown notes a claim on a task that the topology does not have. Where no such task can be, nobody runs it.
+func (r *round) claimUnknown(id TaskID, c claim) {
+	if id.valid() {
+		r.foreign = append(r.foreign, foreignClaim{id, c})
 	}
 }
 

@@ -33,43 +33,123 @@ func (r *round) rank(c int32) uint64 {
 	return r.copies[c].lag
 }
 
-// readCopies collects the copies of every task, in member order, one a member: where a member reports a task twice the
-// smallest lag and the longest time count, and a learner stays one. The copy of a task that the member itself runs is no copy:
-// it is being restored there if it has not caught up.
+// maxWhole is the most standbys a task for which readCopies notes who has them.
+const maxWhole = 3
+
+// readCopies notes who has copies of every task, as far as heldBy says: that is all that most tasks of most rounds need (see
+// findWhole), and takes a third of the time of indexCopies, which waits until somebody asks for a single copy. The copy of a task
+// that the member itself runs is no copy: it is being restored there if it has not caught up.
 func (r *round) readCopies() {
-	total := 0
+	reported := false
 	for m := range r.members {
-		r.anyLearners = r.anyLearners || len(r.members[m].in.Learners) > 0
-		total += len(r.members[m].in.Learners) + len(r.members[m].in.Standbys)
+		in := r.members[m].in
+		r.anyLearners = r.anyLearners || len(in.Learners) > 0
+		reported = reported || len(in.Learners)+len(in.Standbys) > 0
 	}
-	if total == 0 {
+	if !reported {
 		return
 	}
-	n := r.topology.size()
-	r.copyStart = make([]int32, n+1)
-	for m := range r.members {
-		r.countCopies(r.members[m].in.Learners)
-		r.countCopies(r.members[m].in.Standbys)
+	r.heldWidth = 1
+	if r.config.Standbys <= maxWhole {
+		r.heldWidth = max(1, r.config.Standbys)
 	}
-	for t := range n {
-		r.copyStart[t+1] += r.copyStart[t]
-	}
-	r.copyEnd = slices.Clone(r.copyStart[:n])
-	r.copies = make([]replica, r.copyStart[n])
+	r.held = make([]int32, int(r.topology.size())*r.heldWidth)
 	for m := range r.members {
-		for _, l := range r.members[m].in.Learners {
-			r.addCopy(l, int32(m), true)
+		r.noteCopies(r.members[m].in.Learners, int32(m), true)
+		r.noteCopies(r.members[m].in.Standbys, int32(m), false)
+	}
+}
+
+func (r *round) noteCopies(replicas []Replica, m int32, learns bool) {
+	owner, all, width, conflicts := r.owner, r.held, r.heldWidth, len(r.revocations) > 0
+	sub, first, partitions := none, int32(0), uint32(0)
+	for i := range replicas {
+		id := replicas[i].Task
+		if id.Subtopology != sub {
+			sub = id.Subtopology
+			first, partitions = r.topology.statefulSpan(sub)
 		}
-		for _, s := range r.members[m].in.Standbys {
-			r.addCopy(s, int32(m), false)
+		if uint32(id.Partition) >= partitions {
+			r.noteEnded(id, m, learns)
+			continue
+		}
+		t := first + id.Partition
+		if (owner[t] == m || conflicts) && r.runs(t, m) {
+			r.noteRestoring(t, m, lagOf(replicas[i].Lag))
+			continue
+		}
+		if held := &all[int(t)*width]; *held == 0 && !learns {
+			*held = m + 1
+		} else {
+			r.noteCopy(r.heldBy(t), m, learns)
 		}
 	}
 }
 
+// noteCopy adds the copy of member m to what heldBy says. Where that is only how many there are, a member that reports the task
+// twice counts twice.
+func (r *round) noteCopy(held []int32, m int32, learns bool) {
+	n := 0
+	for n < len(held) && held[n] > 0 {
+		n++
+	}
+	switch {
+	case held[0] < 0:
+		held[0]--
+	case n > 0 && held[n-1] == m+1:
+	case n < len(held) && !learns:
+		held[n] = m + 1
+	default:
+		held[0] = int32(-1 - n)
+	}
+}
+
+// heldBy returns who has copies of the task: members, counted from 1, and zeros. Where one of the copies is a learner, or there are
+// more copies than the task wants, or from findWhole on the task is not whole, it returns minus their number instead, and what
+// follows means nothing.
+func (r *round) heldBy(t int32) []int32 { return r.held[int(t)*r.heldWidth:][:r.heldWidth] }
+
+func (r *round) hasCopies(t int32) bool { return r.held != nil && r.held[int(t)*r.heldWidth] != 0 }
+
+// indexCopies collects the copies of every task, in member order, one a member: where a member reports a task twice the smallest
+// lag and the longest time count, and a learner stays one.
+func (r *round) indexCopies() {
+	n := r.topology.size()
+	r.copyStart = make([]int32, n+1)
+	for t := range n {
+		r.copyStart[t+1] = r.copyStart[t] + numCopies(r.heldBy(t))
+	}
+	r.copyEnd = slices.Clone(r.copyStart[:n])
+	r.copies = make([]replica, r.copyStart[n])
+	for m := range r.members {
+		for i := range r.members[m].in.Learners {
+			r.addCopy(&r.members[m].in.Learners[i], int32(m), true)
+		}
+		for i := range r.members[m].in.Standbys {
+			r.addCopy(&r.members[m].in.Standbys[i], int32(m), false)
+		}
+	}
+}
+
+func numCopies(held []int32) (n int32) {
+	if held[0] < 0 {
+		return -held[0]
+	}
+	for _, m := range held {
+		if m > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // copiesOf returns the range of the copies of a task.
 func (r *round) copiesOf(t int32) (first, end int32) {
-	if r.copyStart == nil {
+	if !r.hasCopies(t) {
 		return 0, 0
+	}
+	if r.copyStart == nil {
+		r.indexCopies()
 	}
 	return r.copyStart[t], r.copyEnd[t]
 }
@@ -78,10 +158,6 @@ func (r *round) copiesOf(t int32) (first, end int32) {
 func (r *round) taskOf(c int32) int32 {
 	t, _ := slices.BinarySearch(r.copyStart, c+1)
 	return int32(t) - 1
-}
-
-func (r *round) hasCopies(t int32) bool {
-	return r.copyStart != nil && r.copyStart[t] < r.copyEnd[t]
 }
 
 // statefulTask returns the number of a task that can have copies, else none.
@@ -95,25 +171,12 @@ func (r *round) statefulTask(id TaskID) int32 {
 
 func (r *round) stateless(t int32) bool { return r.topology.subs[r.topology.subOf(t)].Stateless }
 
-func (r *round) countCopies(replicas []Replica) {
-	for i := range replicas {
-		if t := r.statefulTask(replicas[i].Task); t != none {
-			r.copyStart[t+1]++
-		}
-	}
-}
-
-func (r *round) addCopy(reported Replica, m int32, learns bool) {
+func (r *round) addCopy(reported *Replica, m int32, learns bool) {
 	t := r.statefulTask(reported.Task)
-	if t == none {
-		r.noteEnded(reported.Task, m, learns)
+	if t == none || r.runs(t, m) {
 		return
 	}
-	c := replica{lag: lagOf(reported.Lag), member: m, learns: learns, expired: learns && r.config.timedOut(reported)}
-	if r.runs(t, m) {
-		r.noteRestoring(t, m, c.lag)
-		return
-	}
+	c := replica{lag: lagOf(reported.Lag), member: m, learns: learns, expired: learns && r.config.timedOut(*reported)}
 	if last := r.copyEnd[t] - 1; last >= r.copyStart[t] && r.copies[last].member == m {
 		r.copies[last].lag = min(r.copies[last].lag, c.lag)
 		r.copies[last].expired = r.copies[last].expired || c.expired

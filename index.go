@@ -45,6 +45,24 @@ func (t *topology) own(id TaskID) int32 {
 	return t.start[s] + id.Partition
 }
 
+// span returns the first task and the number of tasks of the subtopology with an id, 0 of none. Loops over a member's tasks, which
+// are mostly sorted, ask once for each subtopology: that takes a third off what a call of own for each task costs.
+func (t *topology) span(id int32) (first int32, partitions uint32) {
+	s := t.subtopology(id)
+	if s == none {
+		return 0, 0
+	}
+	return t.start[s], uint32(t.start[s+1] - t.start[s])
+}
+
+// statefulSpan returns the same where the tasks have state, else 0.
+func (t *topology) statefulSpan(id int32) (first int32, partitions uint32) {
+	if s := t.subtopology(id); s == none || t.subs[s].Stateless {
+		return 0, 0
+	}
+	return t.span(id)
+}
+
 // number returns the dense number of a task, or none where neither the topology nor any member that runs it has it.
 func (t *topology) number(id TaskID) int32 {
 	if task := t.own(id); task != none {

@@ -5,14 +5,16 @@ import "slices"
 // listCopies decides which member of its instance holds each learner and standby (R8) and lists them: a copy stays with its
 // member, a new one goes to the member with the least of everything.
 func (r *round) listCopies(l *lists) {
-	if len(r.copied) == 0 && r.standbys.whole == nil {
+	if len(r.copied) == 0 {
 		return
 	}
 	c := &copyLister{round: r, lists: l, everything: make([]int64, len(r.members))}
 	for m, n := range l.active {
 		c.everything[m] = int64(n)
 	}
-	l.entries[standbyList] = make([]entry, 0, r.standbys.total)
+	for m, n := range r.standbys.holds {
+		c.everything[m] += int64(n)
+	}
 	c.listHeld()
 	for _, n := range c.fresh {
 		c.start(n)
@@ -23,32 +25,13 @@ func (r *round) listCopies(l *lists) {
 	}
 }
 
-// listHeld lists the copies that stay where they are, in task order.
+// listHeld lists the copies that stay where they are, in task order, but those of whole tasks, which need no list.
 func (c *copyLister) listHeld() {
-	whole := int32(0)
 	for _, t := range c.copied {
-		c.listWhole(whole, t)
-		whole = t + 1
 		if c.waits(t) {
 			c.keepAll(t)
 		} else {
 			c.keepHeld(t)
-		}
-	}
-	c.listWhole(whole, c.topology.size())
-}
-
-// listWhole lists the copies of the whole tasks from first up to end.
-func (c *copyLister) listWhole(first, end int32) {
-	if c.standbys.whole == nil {
-		return
-	}
-	for t := first; t < end; t++ {
-		if !c.standbys.whole[t] {
-			continue
-		}
-		for k, end := c.copiesOf(t); k < end; k++ {
-			c.hold(standbyList, t, c.copies[k].member)
 		}
 	}
 }

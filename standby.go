@@ -16,7 +16,7 @@ type standbys struct {
 	count   []int64 // by instance, the standbys it keeps
 	total   int64   // the standbys wanted in all
 	lo, hi  []int64 // by instance, the fair range of count
-	whole   []bool  // by task, it has what it wants and where it may be, so that it keeps just that; nil where none is looked for
+	holds   []int32 // by member, how many standbys of whole tasks it has, see findWhole; nil where none is looked for
 	pairs   []int32 // by instance of the active task, then of its standby; nil until asked for, or where there are too many instances
 	tags    []int32 // by instance, then SpreadTags: the number of the value
 	groups  []int32 // by instance, the first instance with the same values
@@ -173,9 +173,11 @@ func (s *standbys) countPairs() {
 			s.pair(t, i, 1)
 		}
 	}
-	for t, whole := range s.whole {
-		if whole {
-			s.eachState(int32(t), func(i int32) { s.pair(int32(t), i, 1) })
+	for t := range s.topology.size() {
+		if s.isWhole(t) {
+			for _, m := range s.heldBy(t) {
+				s.pair(t, s.instanceBy[m-1], 1)
+			}
 		}
 	}
 }

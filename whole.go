@@ -5,68 +5,95 @@ import "slices"
 // findTasks collects the tasks that need a look: where standbys are configured all stateful ones but the whole ones, else those
 // that have a copy or a learner.
 func (s *standbys) findTasks() {
-	if s.copyStart == nil && len(s.learned) == 0 && s.config.Standbys == 0 {
+	if s.held == nil && len(s.learned) == 0 && s.config.Standbys == 0 {
 		return
 	}
-	if s.copyStart == nil && s.config.Standbys == 0 {
+	if s.held == nil && s.config.Standbys == 0 {
 		s.copied = slices.Clone(s.learned)
 		slices.Sort(s.copied)
 		s.copied = slices.Compact(s.copied)
 		return
 	}
-	lookForWhole := s.config.Standbys > 0 && len(s.config.SpreadTags) == 0 && !s.allLeave && s.copyStart != nil
-	keeps := s.holdersThatStay()
-	if lookForWhole {
-		s.whole = make([]bool, s.topology.size())
+	if s.held != nil && s.config.Standbys > 0 && s.config.Standbys <= maxWhole && len(s.config.SpreadTags) == 0 && !s.allLeave {
+		s.findWhole()
+		return
 	}
 	for k, sub := range s.topology.subs {
-		if sub.Stateless {
-			continue
-		}
-		for t := s.topology.start[k]; t < s.topology.start[k+1]; t++ {
-			switch {
-			case lookForWhole && s.isWhole(t, keeps):
-				s.whole[t] = true
-			case s.config.Standbys > 0 || s.hasCopies(t) || s.learnerAt(t) != none:
+		for t := s.topology.start[k]; t < s.topology.start[k+1] && !sub.Stateless; t++ {
+			if s.config.Standbys > 0 || s.hasCopies(t) || s.learnerAt(t) != none {
 				s.copied = append(s.copied, t)
 			}
 		}
 	}
 }
 
-// holdersThatStay returns, by member, whether copies may stay with it.
-func (s *standbys) holdersThatStay() []bool {
-	keeps := make([]bool, len(s.members))
-	for m := range s.members {
-		keeps[m] = !s.members[m].leaving
+// findWhole finds the tasks that stay with an owner that stays and have exactly the standbys they want, on other instances that
+// stay, and counts those. Of the others heldBy no longer says who has the copies.
+func (s *standbys) findWhole() {
+	s.holds = make([]int32, len(s.members))
+	homes := s.homes()
+	quiet := s.learning == nil && len(s.revocations) == 0
+	for k, sub := range s.topology.subs {
+		if sub.Stateless {
+			continue
+		}
+		first, end := s.topology.start[k], s.topology.start[k+1]
+		owner, status := s.owner[first:end], s.status[first:end]
+		for i, o := range s.dest[first:end] {
+			t := first + int32(i)
+			held := s.heldBy(t)
+			if o < 0 || o != owner[i] || status[i] != placed || !apart(held, homes, homes[o]) || !quiet && s.changes(t) {
+				held[0] = -numCopies(held)
+				s.copied = append(s.copied, t)
+				continue
+			}
+			for _, m := range held {
+				s.holds[m-1]++
+			}
+		}
 	}
-	return keeps
+	for m, n := range s.holds {
+		s.count[s.instanceBy[m]] += int64(n)
+		s.total += int64(n)
+	}
 }
 
-// isWhole reports whether the task stays with an owner that stays and has exactly the standbys it wants, on other instances that
-// stay. It counts them.
-func (s *standbys) isWhole(t int32, keeps []bool) bool {
-	o := s.dest[t]
-	first, end := s.copiesOf(t)
-	if o < 0 || o != s.owner[t] || s.status[t] != placed || int(end-first) != s.config.Standbys || !keeps[o] || s.learnerAt(t) != none {
+// isWhole reports whether findWhole has found the task to be whole.
+func (s *standbys) isWhole(t int32) bool { return s.holds != nil && s.heldBy(t)[0] > 0 }
+
+// homes returns, by member, its instance if copies may stay with it, else none.
+func (s *standbys) homes() []int32 {
+	homes := slices.Clone(s.instanceBy)
+	for m := range s.members {
+		if s.members[m].leaving {
+			homes[m] = none
+		}
+	}
+	return homes
+}
+
+// apart reports whether held are members that copies may stay with, no two of them on one instance and none on the instance at,
+// which stays.
+func apart(held, homes []int32, at int32) bool {
+	if at == none {
 		return false
 	}
-	for c := first; c < end; c++ {
-		m := s.copies[c].member
-		if s.copies[c].learns || !keeps[m] || s.instanceBy[m] == s.instanceBy[o] || s.stopsOn(t, s.instanceBy[m]) {
+	for k, m := range held {
+		if m <= 0 || homes[m-1] == none || homes[m-1] == at {
 			return false
 		}
-		for other := first; other < c; other++ {
-			if s.holderInstance(other) == s.instanceBy[m] {
+		for _, other := range held[:k] {
+			if homes[other-1] == homes[m-1] {
 				return false
 			}
 		}
 	}
-	for c := first; c < end; c++ {
-		s.count[s.holderInstance(c)]++
-	}
-	s.total += int64(end - first)
 	return true
+}
+
+// changes reports whether somebody is to learn the task or has to stop it.
+func (s *standbys) changes(t int32) bool {
+	return s.learnerAt(t) != none || len(s.revocationsOf(t)) > 0
 }
 
 // makeRoom makes the arrays for tasks that are not whole.
@@ -78,26 +105,24 @@ func (s *standbys) makeRoom() {
 
 // openWhole makes whole tasks like all others, for when their standbys are to be moved after all.
 func (s *standbys) openWhole() {
-	if s.whole == nil {
+	if s.holds == nil {
 		return
 	}
 	if s.keeps == nil {
 		s.makeRoom()
 	}
-	for t, whole := range s.whole {
-		if whole {
-			s.copied = append(s.copied, int32(t))
-			s.wanted[t] = int32(s.width)
-			s.eachState(int32(t), func(i int32) { s.put(int32(t), i) })
+	for t := range s.topology.size() {
+		if !s.isWhole(t) {
+			continue
 		}
+		held := s.heldBy(t)
+		s.copied = append(s.copied, t)
+		s.wanted[t] = int32(s.width)
+		for _, m := range held {
+			s.put(t, s.instanceBy[m-1])
+		}
+		held[0] = -numCopies(held)
 	}
 	slices.Sort(s.copied)
-	s.whole, s.pairs = nil, nil // counted anew with the others
-}
-
-// eachState calls f for the instance of every copy of the task.
-func (s *standbys) eachState(t int32, f func(i int32)) {
-	for c, end := s.copiesOf(t); c < end; c++ {
-		f(s.holderInstance(c))
-	}
+	s.holds, s.pairs = nil, nil // counted anew with the others
 }
