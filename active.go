@@ -16,8 +16,9 @@ func (r *round) placeActives() {
 	if r.memory.prev == nil { // whoever nobody claims is an orphan, but for those of which there are copies
 		r.orphans = make([]int32, 0, int(r.topology.size())-r.claimed)
 	}
+	status, restoring := r.status[:len(r.dest)], r.restoring != nil
 	for t, o := range r.dest {
-		if o == none || r.status[t] != placed || !keeps[o] || r.anyLearners && r.hasCopies(int32(t)) || r.isRestoring(int32(t)) {
+		if o == none || status[t] != placed || !keeps[o] || r.anyLearners && r.hasCopies(int32(t)) || restoring && r.isRestoring(int32(t)) {
 			r.placeActive(int32(t))
 		}
 	}

@@ -81,9 +81,10 @@ func (r *round) runsNow(t int32) bool { return !r.waits(t) }
 
 // listRunning lists what members run, what they must stop and what others learn meanwhile.
 func (r *round) listRunning(l *lists) {
+	active, owner, status := l.active, r.owner[:len(r.dest)], r.status[:len(r.dest)]
 	for t, m := range r.dest {
-		if m >= 0 && r.status[t] == placed && (m == r.owner[t] || !r.mustStop(int32(t))) {
-			l.active[m]++
+		if m >= 0 && status[t] == placed && (m == owner[t] || !r.mustStop(int32(t))) {
+			active[m]++
 		} else {
 			r.listWaiting(l, int32(t))
 		}
@@ -290,10 +291,11 @@ func (r *round) writeStandbys(w *writer, entries []entry) {
 		w.next[e.member]++
 	}
 	block, next := w.open()
+	someWhole := r.standbys.holds != nil
 	for s := range r.topology.subs {
 		first, end, sub := r.topology.start[s], r.topology.start[s+1], r.topology.subs[s].ID
 		for t := first; t < end; t++ {
-			if r.standbys.isWhole(t) {
+			if someWhole && r.held[int(t)*r.heldWidth] > 0 {
 				for _, m := range r.heldBy(t) {
 					block[next[m-1]] = TaskID{sub, t - first}
 					next[m-1]++

@@ -100,10 +100,14 @@ func (r *round) countTasks(k *kind) counts {
 		if class == none {
 			continue
 		}
-		on := n.of(class)
-		for t := r.topology.start[s]; t < r.topology.start[s+1]; t++ {
-			if r.status[t] == placed {
-				on[r.at(t)]++
+		on, status := n.of(class), r.status[r.topology.start[s]:r.topology.start[s+1]]
+		for p, m := range r.dest[r.topology.start[s]:r.topology.start[s+1]] {
+			switch {
+			case status[p] != placed:
+			case m >= 0:
+				on[r.instanceBy[m]]++
+			default:
+				on[r.at(r.topology.start[s]+int32(p))]++
 			}
 		}
 	}
