@@ -61,10 +61,12 @@ func (r *round) answer() *Assignment {
 	}
 	r.writeLists(l, a.Members)
 	r.setDeadlines(l, a)
-	slices.SortFunc(r.moves, func(x, y Move) int {
-		return cmp.Or(x.Task.Compare(y.Task), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.From, y.From), cmp.Compare(x.To, y.To))
-	})
-	a.Moves = slices.Clip(r.moves)
+	if !slices.IsSortedFunc(r.moves, Move.compare) {
+		slices.SortFunc(r.moves, Move.compare)
+	}
+	if len(r.moves) > 0 {
+		a.Moves = slices.Clip(r.moves)
+	}
 	return a
 }
 
@@ -138,6 +140,7 @@ func (r *round) nameOf(m int32) string {
 // noteActives records the tasks that run on another member than before. The first placement of a task nobody held is no move.
 func (r *round) noteActives() {
 	slices.Sort(r.moved)
+	r.moves = slices.Grow(r.moves, len(r.moved))
 	for _, t := range slices.Compact(r.moved) {
 		if !r.runsNow(t) {
 			continue

@@ -121,9 +121,10 @@ func (r *round) segments(pool []int32) []segment {
 func (r *round) takeTurns(segments []segment, room []int64, takers []int32, takes []int32) {
 	r.takeFullTurns(segments, room, takers, takes)
 	wishes := make([]ranking, len(takers))
+	items := make([]int32, len(takers)*len(segments))
 	for k, i := range takers {
 		if room[i] > 0 {
-			wishes[k] = r.newWishes(segments, i)
+			wishes[k] = r.newWishes(segments, i, items[k*len(segments):][:len(segments)])
 		}
 	}
 	for gave := true; gave; {
@@ -165,9 +166,9 @@ func (r *round) takeFullTurns(segments []segment, room []int64, takers []int32, 
 	turns := 0
 	for ; demandTurn(segments, runs, turns, demand); turns++ {
 	}
-	k := 0
+	k, n := 0, make([]int32, len(segments))
 	for _, run := range runs {
-		n := make([]int32, len(segments))
+		clear(n)
 		for _, s := range run.turns[:min(turns, len(run.turns))] {
 			n[s]++
 		}
@@ -201,6 +202,7 @@ func demandTurn(segments []segment, runs []alike, turn int, demand []int) bool {
 
 func (r *round) runsOfAlike(segments []segment, room []int64, takers []int32) []alike {
 	var runs []alike
+	w := newWishTurns(len(segments))
 	pooled := int64(0)
 	for _, s := range segments {
 		pooled += int64(s.left)
@@ -212,7 +214,8 @@ func (r *round) runsOfAlike(segments []segment, room []int64, takers []int32) []
 			continue
 		}
 		most := min(room[i], pooled/int64(len(takers))+1) // in more turns the pool runs out
-		runs = append(runs, alike{takers[k : k+1], r.wishedTurns(segments, i, most)})
+		w.set(r, segments, i)
+		runs = append(runs, alike{takers[k : k+1], w.first(most, r.staying)})
 	}
 	return runs
 }
@@ -226,38 +229,50 @@ func (r *round) wishAlike(segments []segment, a, b int32) bool {
 	return r.instances[a].capacity == r.instances[b].capacity
 }
 
-// wishedTurns returns the segments that instance i takes a task of in its first n turns, if none runs out.
-func (r *round) wishedTurns(segments []segment, i int32, n int64) []int32 {
-	wish := make([]int64, len(segments))
-	h := ranking{items: make([]int32, len(segments)), less: func(a, b int32) bool {
-		return wish[a] < wish[b] || wish[a] == wish[b] && a < b
-	}}
+// wishTurns finds the segments that an instance takes a task of in its first turns, if none runs out.
+type wishTurns struct {
+	wish []int64 // by segment, how far the instance is above its share of the subtopology
+	ranking
+}
+
+func newWishTurns(segments int) *wishTurns {
+	w := &wishTurns{wish: make([]int64, segments)}
+	w.items = make([]int32, segments)
+	w.less = func(a, b int32) bool { return w.wish[a] < w.wish[b] || w.wish[a] == w.wish[b] && a < b }
+	return w
+}
+
+func (w *wishTurns) set(r *round, segments []segment, i int32) {
 	for s := range segments {
-		wish[s] = r.excess(i, segments[s].sub)
-		h.items[s] = int32(s)
+		w.wish[s] = r.excess(i, segments[s].sub)
+		w.items[s] = int32(s)
 	}
-	h.init()
+	w.init()
+}
+
+// first returns the segments of n turns. A task more in a subtopology is worth as much as the capacity of all.
+func (w *wishTurns) first(n, capacity int64) []int32 {
 	turns := make([]int32, n)
 	for k := range turns {
-		s := h.items[0]
+		s := w.items[0]
 		turns[k] = s
-		wish[s] += r.staying
-		h.down(0)
+		w.wish[s] += capacity
+		w.down(0)
 	}
 	return turns
 }
 
-// newWishes ranks the segments by how far instance i is below its share of their subtopology.
-func (r *round) newWishes(segments []segment, i int32) ranking {
-	h := ranking{less: func(a, b int32) bool {
+// newWishes ranks the segments by how far instance i is below its share of their subtopology. items is where it keeps them.
+func (r *round) newWishes(segments []segment, i int32, items []int32) ranking {
+	h := ranking{items: items, less: func(a, b int32) bool {
 		ea, eb := r.excess(i, segments[a].sub), r.excess(i, segments[b].sub)
 		if ea != eb {
 			return ea < eb
 		}
 		return a < b
 	}}
-	for s := range segments {
-		h.items = append(h.items, int32(s))
+	for s := range items {
+		items[s] = int32(s)
 	}
 	h.init()
 	return h

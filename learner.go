@@ -233,6 +233,8 @@ type handout struct {
 	slots  int       // learners that MaxLearners still admits
 	tasks  [][]int32 // by instance, the tasks that can get a learner, ascending
 	pooled [][]int32 // by class, the tasks without a copy at a receiver
+	held   []int32   // scratch: copies that receivers hold
+	equal  []int32   // scratch: the tasks of those with the same lag
 }
 
 func (r *round) newHandout(givers []int32) *handout {
@@ -328,7 +330,7 @@ func (h *handout) shedFrom(i int32, surplus []int64) {
 // promoteCopies makes learners of copies that receivers with room hold, the smallest lag first. Those with the same lag come in
 // the order in which a picker takes their tasks.
 func (h *handout) promoteCopies(i int32, surplus []int64) {
-	var held []int32
+	held := h.held[:0]
 	for _, t := range h.tasks[i] {
 		for c, end := h.copiesOf(t); c < end; c++ {
 			if h.canTake(t, c) {
@@ -336,6 +338,7 @@ func (h *handout) promoteCopies(i int32, surplus []int64) {
 			}
 		}
 	}
+	h.held = held
 	slices.SortFunc(held, func(a, b int32) int { // copies are numbered by task, then member
 		return cmp.Or(cmp.Compare(h.copies[a].lag, h.copies[b].lag), cmp.Compare(a, b))
 	})
@@ -361,12 +364,13 @@ func (h *handout) promoteEqual(i int32, held []int32, surplus []int64) {
 		}
 		return none
 	}
-	var tasks []int32
+	tasks := h.equal[:0]
 	for _, c := range held {
 		if t := h.taskOf(c); h.learnerAt(t) == none && copyOf(t) != none && (len(tasks) == 0 || tasks[len(tasks)-1] != t) {
 			tasks = append(tasks, t)
 		}
 	}
+	h.equal = tasks
 	p := h.newPicker(i, tasks)
 	for class := range surplus {
 		for ; surplus[class] > 0; surplus[class]-- {

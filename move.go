@@ -1,6 +1,7 @@
 package assignor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -104,6 +105,14 @@ func (m Move) String() string {
 		return fmt.Sprintf("%v: %s -> %s, %v", m.Task, from, to, m.Reason)
 	}
 	return fmt.Sprintf("%v: %s -> %s (%v), %v", m.Task, from, to, m.Kind, m.Reason)
+}
+
+// compare orders moves by task, kind and names. Most differ in their task, so the names are not looked at (as cmp.Or would).
+func (m Move) compare(other Move) int {
+	if d := m.Task.Compare(other.Task); d != 0 {
+		return d
+	}
+	return cmp.Or(cmp.Compare(m.Kind, other.Kind), cmp.Compare(m.From, other.From), cmp.Compare(m.To, other.To))
 }
 
 func nameOrNobody(member string) string {

@@ -15,13 +15,12 @@ func (r *round) listCopies(l *lists) {
 	for m, n := range r.standbys.holds {
 		c.everything[m] += int64(n)
 	}
+	l.entries[standbyList] = make([]entry, 0, max(0, r.standbys.total-int64(sum(r.standbys.holds))))
+	c.fresh = make([]newCopy, 0, r.standbys.added+len(r.learned))
 	c.listHeld()
+	r.moves = slices.Grow(r.moves, len(c.fresh)+len(r.moved)) // noteActives follows
 	for _, n := range c.fresh {
 		c.start(n)
-	}
-	l.sort(learnerList)
-	if len(c.fresh) > 0 {
-		l.sort(standbyList)
 	}
 }
 
@@ -49,6 +48,7 @@ type copyLister struct {
 type newCopy struct {
 	task, instance int32
 	which          list
+	at             int   // its entry in that list, which is in task order
 	from           int32 // the member of the instance that had it, or none
 }
 
@@ -149,7 +149,8 @@ func (c *copyLister) keepOrStart(t, i int32, which list) {
 		c.used = append(c.used, m)
 	}
 	if m == none || !c.mayHold(m, which) {
-		c.fresh = append(c.fresh, newCopy{t, i, which, m})
+		c.fresh = append(c.fresh, newCopy{t, i, which, len(c.entries[which]), m})
+		c.add(which, t, none)
 		return
 	}
 	if which == standbyList {
@@ -196,7 +197,8 @@ func (c *copyLister) start(n newCopy) {
 			best = m
 		}
 	}
-	c.hold(n.which, n.task, best)
+	c.entries[n.which][n.at].member = best
+	c.everything[best]++
 	switch {
 	case n.from == none:
 		c.noteStart(n.task, best, n.which)

@@ -142,10 +142,29 @@ func (s *standbys) targets() []int64 {
 
 // tasksByHolder returns, for each instance that admit accepts, the tasks that it keeps standbys of.
 func (s *standbys) tasksByHolder(admit func(i int32) bool) [][]int32 {
-	lists := make([][]int32, len(s.instances))
+	lists, sizes, total := make([][]int32, len(s.instances)), make([]int32, len(s.instances)), 0
+	for i := range lists {
+		if !admit(int32(i)) {
+			sizes[i] = none
+		}
+	}
 	for _, t := range s.copied {
 		for _, i := range s.of(t) {
-			if admit(i) {
+			if sizes[i] != none {
+				sizes[i]++
+				total++
+			}
+		}
+	}
+	block := make([]int32, total)
+	for i, n := range sizes {
+		if n != none {
+			lists[i], block = block[:0:n], block[n:]
+		}
+	}
+	for _, t := range s.copied {
+		for _, i := range s.of(t) {
+			if sizes[i] != none {
 				lists[i] = append(lists[i], t)
 			}
 		}

@@ -21,6 +21,7 @@ type standbys struct {
 	tags    []int32 // by instance, then SpreadTags: the number of the value
 	groups  []int32 // by instance, the first instance with the same values
 	shifted []bool  // by task, a standby goes elsewhere to even the load; nil where none does
+	added   int     // standbys that tasks did not have
 	missing int     // standbys that no instance can take
 	scratch []int32
 }
@@ -220,7 +221,7 @@ func (s *standbys) needs(t int32) int32 {
 
 // addMissing gives tasks the standbys they lack, in passes, so that every task has one before any has two.
 func (s *standbys) addMissing() {
-	var lacking []int32
+	lacking := make([]int32, 0, len(s.copied))
 	for _, t := range s.copied {
 		if !s.waits(t) && s.keeps[t] < s.needs(t) {
 			lacking = append(lacking, t)
@@ -239,6 +240,7 @@ func (s *standbys) addMissing() {
 			if i := lightest.newHolder(t); i != none {
 				s.put(t, i)
 				s.count[i]++
+				s.added++
 				lightest.took(i)
 			}
 		}
@@ -277,12 +279,15 @@ func (l *lightest) find() {
 	}
 }
 
-// newHolder returns what standbys.newHolder does. Where there are no tags and no state that it would prefer, that is one of the
-// lightest if any of them may: the one that keeps the fewest standbys of the same owner's tasks.
+// newHolder returns what standbys.newHolder does. Without tags that is one that has state of the task, else one of the lightest if any
+// of them may: the one that keeps the fewest standbys of the same owner's tasks.
 func (l *lightest) newHolder(t int32) int32 {
 	s := l.s
-	if len(s.config.SpreadTags) > 0 || s.hasCopies(t) || s.owner[t] != s.by(t) && s.owner[t] != none {
+	if len(s.config.SpreadTags) > 0 {
 		return s.newHolder(t, s.of(t))
+	}
+	if i := s.onDisk(t, func(int32) bool { return true }); i != none {
+		return i
 	}
 	if len(l.instances) == 0 {
 		l.find()
@@ -319,15 +324,21 @@ func (s *standbys) newHolder(t int32, others []int32) int32 {
 	if best == none {
 		return none
 	}
-	onDisk, lag := none, uint64(0)
-	s.states(t, func(i int32, l uint64, _ bool) {
-		if s.conflicts(t, others, i) == least && (onDisk == none || l < lag) {
-			onDisk, lag = i, l
+	if i := s.onDisk(t, func(i int32) bool { return s.conflicts(t, others, i) == least }); i != none {
+		return i
+	}
+	return best
+}
+
+// onDisk returns the instance that has state of the task and may keep a standby of it, of those that ok admits the one with the
+// smallest lag; none where there is none.
+func (s *standbys) onDisk(t int32, ok func(i int32) bool) int32 {
+	best, least := none, uint64(0)
+	s.states(t, func(i int32, lag uint64, _ bool) {
+		if ok(i) && (best == none || lag < least) {
+			best, least = i, lag
 		}
 	})
-	if onDisk != none {
-		return onDisk
-	}
 	return best
 }
 

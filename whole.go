@@ -18,6 +18,9 @@ func (s *standbys) findTasks() {
 		s.findWhole()
 		return
 	}
+	if s.config.Standbys > 0 {
+		s.copied = make([]int32, 0, s.topology.size())
+	}
 	for k, sub := range s.topology.subs {
 		for t := s.topology.start[k]; t < s.topology.start[k+1] && !sub.Stateless; t++ {
 			if s.config.Standbys > 0 || s.hasCopies(t) || s.learnerAt(t) != none {
@@ -111,6 +114,7 @@ func (s *standbys) openWhole() {
 	if s.keeps == nil {
 		s.makeRoom()
 	}
+	s.copied = slices.Grow(s.copied, sum(s.holds)/s.width)
 	for t := range s.topology.size() {
 		if !s.isWhole(t) {
 			continue
