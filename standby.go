@@ -292,17 +292,30 @@ func (l *lightest) newHolder(t int32) int32 {
 	if len(l.instances) == 0 {
 		l.find()
 	}
-	best := none
+	if i := l.leastPaired(t); i != none {
+		return i
+	}
+	return s.newHolder(t, s.of(t))
+}
+
+// leastPaired returns which of the lightest keeps the fewest standbys of the same owner's tasks, none where none may.
+func (l *lightest) leastPaired(t int32) int32 {
+	s := l.s
+	if s.pairs == nil {
+		k := slices.IndexFunc(l.instances, func(i int32) bool { return s.mayKeep(t, i) })
+		if k < 0 {
+			return none
+		}
+		return l.instances[k]
+	}
+	best, least := none, int32(math.MaxInt32)
+	row := s.pairs[int(s.at(t))*len(s.instances):]
 	for _, i := range l.instances {
-		if s.mayKeep(t, i) && (best == none || s.paired(t, i) < s.paired(t, best)) {
-			best = i
-			if s.paired(t, i) == 0 {
+		if n := row[i]; n < least && s.mayKeep(t, i) {
+			if best, least = i, n; n == 0 {
 				break
 			}
 		}
-	}
-	if best == none {
-		return s.newHolder(t, s.of(t))
 	}
 	return best
 }
