@@ -8,13 +8,13 @@ import "slices"
 // It starts from "every task stays with its owner", which is how most tasks of most rounds end: those whose owner may keep them and
 // of which nobody has a copy are passed over here, and by all later steps that look at single tasks.
 func (r *round) placeActives() {
-	r.dest = slices.Clone(r.owner[:r.topology.size()])
-	keeps := make([]bool, len(r.members))
+	r.dest = r.int32s.clone(r.owner[:r.topology.size()])
+	keeps := r.bools.take(len(r.members))
 	for m := range r.members {
 		keeps[m] = !r.mustGo(r.members[m].instance, false)
 	}
 	if r.memory.prev == nil { // whoever nobody claims is an orphan, but for those of which there are copies
-		r.orphans = make([]int32, 0, int(r.topology.size())-r.claimed)
+		r.orphans = r.int32s.take(int(r.topology.size()) - r.claimed)[:0]
 	}
 	status, restoring := r.status[:len(r.dest)], r.restoring != nil
 	for t, o := range r.dest {
@@ -58,7 +58,7 @@ func (r *round) place(t, i, m int32, why Reason) {
 
 // countPlanned adds up the stateful load of every instance once every learner has taken over (R4).
 func (r *round) countPlanned() {
-	r.planned = make([]int64, len(r.instances))
+	r.planned = r.int64s.zeros(len(r.instances))
 	planned := r.planTasks(r.countTasks(&r.stateful))
 	for i := range r.planned {
 		r.planned[i] = planned.load(&r.stateful, i)

@@ -43,7 +43,7 @@ func (l *lists) sort(which list) {
 
 // answer writes down what the round has decided, with the members' names and the tasks' ids.
 func (r *round) answer() *Assignment {
-	l := &lists{active: make([]int32, len(r.members))}
+	l := &lists{active: r.int32s.zeros(len(r.members))}
 	r.listRunning(l)
 	r.listCopies(l)
 	r.noteActives()

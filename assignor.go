@@ -133,10 +133,14 @@ type Departure struct {
 //
 // It costs O(tasks + copies + members log members), and O(n log n) in the n tasks that change hands.
 func Assign(members []Member, prevAssignment *Assignment, config Config) (*Assignment, error) {
+	return assign(members, prevAssignment, config, new(scratch))
+}
+
+func assign(members []Member, prevAssignment *Assignment, config Config, s *scratch) (*Assignment, error) {
 	if err := errors.Join(validateMembers(members), config.Validate()); err != nil {
 		return nil, err
 	}
-	r := newRound(members, prevAssignment, config)
+	r := newRound(members, prevAssignment, config, s)
 	r.readClaims()    // R0: who runs what
 	r.readMemory()    // R0, R7: who ran the rest
 	r.readCopies()    // who has state of what
@@ -152,6 +156,7 @@ func Assign(members []Member, prevAssignment *Assignment, config Config) (*Assig
 
 // round is one call of Assign: what came in, by dense numbers, and what is decided so far.
 type round struct {
+	*scratch
 	config         Config
 	topology       topology
 	members        []member   // sorted by id
@@ -206,8 +211,8 @@ type round struct {
 }
 
 // newRound numbers everything and adopts the memory.
-func newRound(members []Member, prev *Assignment, config Config) *round {
-	r := &round{config: config, topology: newTopology(config.Topology)}
+func newRound(members []Member, prev *Assignment, config Config, s *scratch) *round {
+	r := &round{scratch: s, config: config, topology: newTopology(config.Topology)}
 	r.indexMembers(members)
 	for i := range r.instances {
 		if in := &r.instances[i]; in.stays {

@@ -291,15 +291,6 @@ func (h *ranking) down(i int) {
 	}
 }
 
-// filled returns n times v.
-func filled(n int, v int32) []int32 {
-	s := make([]int32, n)
-	for i := range s {
-		s[i] = v
-	}
-	return s
-}
-
 // kind is the tasks that are levelled together: the stateful ones, or the stateless ones on top of them.
 type kind struct {
 	stateless bool
@@ -309,7 +300,7 @@ type kind struct {
 
 // classes sorts the subtopologies of one kind by weight.
 func (r *round) classes(stateless bool) kind {
-	k := kind{stateless: stateless, classOf: filled(len(r.topology.subs), none)}
+	k := kind{stateless: stateless, classOf: r.filled(len(r.topology.subs), none)}
 	for _, sub := range r.topology.subs {
 		if sub.Stateless == stateless && sub.Partitions > 0 {
 			k.weights = append(k.weights, sub.weight())
@@ -364,7 +355,7 @@ type counts struct {
 }
 
 func (r *round) newCounts(k *kind) counts {
-	return counts{make([]int64, len(k.weights)*len(r.instances)), len(r.instances)}
+	return counts{r.int64s.zeros(len(k.weights) * len(r.instances)), len(r.instances)}
 }
 
 func (c counts) of(class int32) []int64 {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/incremental-rebalance/assignor"
 	"github.com/incremental-rebalance/assignor/internal/measure"
 )
 
@@ -42,15 +43,16 @@ func benchAssign(b *testing.B, c measure.Case) {
 			b.Fatal(err)
 		}
 	}
-	ratio, err := timesFloor(c, min(b.N, 11), assign)
+	ratio, err := ratioOf(assign, floorOf(c), min(b.N, 11))
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportMetric(ratio, "x-floor")
 }
 
-func timesFloor(c measure.Case, rounds int, f func() error) (float64, error) {
-	floor, err := measure.Timed(floorOf(c))
+// ratioOf returns how many times what other takes f takes, by the median of some rounds.
+func ratioOf(f, other func() error, rounds int) (float64, error) {
+	timedOther, err := measure.Timed(other)
 	if err != nil {
 		return 0, err
 	}
@@ -58,7 +60,7 @@ func timesFloor(c measure.Case, rounds int, f func() error) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	times, err := measure.Sample(rounds, 0, timed, floor)
+	times, err := measure.Sample(rounds, 0, timed, timedOther)
 	if err != nil {
 		return 0, err
 	}
@@ -102,4 +104,48 @@ func benchSizes(each func(tasks, members int)) {
 			each(tasks, members)
 		}
 	}
+}
+
+// BenchmarkAssigner is BenchmarkAssign with an Assigner that has decided such a round before. x-assign is how many times what Assign
+// takes that is: the median of up to 11 rounds in which both ran in turn.
+func BenchmarkAssigner(b *testing.B) {
+	benchSizes(func(tasks, members int) {
+		for _, state := range measure.States {
+			for _, standbys := range []int{0, 1} {
+				c := measure.Case{State: state, Tasks: tasks, Members: members, Standbys: standbys}
+				b.Run(c.String(), func(b *testing.B) { benchAssigner(b, c) })
+			}
+		}
+	})
+}
+
+func benchAssigner(b *testing.B, c measure.Case) {
+	b.Helper()
+	in, err := c.Input()
+	if err != nil {
+		b.Fatal(err)
+	}
+	var assigner assignor.Assigner
+	again := func() error {
+		_, err := assigner.Assign(in.Members, in.Memory, in.Config)
+		return err
+	}
+	anew := func() error {
+		_, err := in.Assign()
+		return err
+	}
+	if err := again(); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := again(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	ratio, err := ratioOf(again, anew, min(b.N, 11))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(ratio, "x-assign")
 }

@@ -48,7 +48,7 @@ type places struct {
 }
 
 func newChecker(members []Member, a *Assignment, config Config) *checker {
-	r := newRound(members, nil, config)
+	r := newRound(members, nil, config, new(scratch))
 	c := &checker{round: r, a: a}
 	c.ahead = a.Generation > r.seen+1
 	r.topology.foreign = c.foreignTasks()
@@ -66,7 +66,7 @@ func newChecker(members []Member, a *Assignment, config Config) *checker {
 	for t := range c.claims {
 		c.claims[t] = r.mergeClaims(c.claims[t])
 	}
-	c.owner = filled(n, none)
+	c.owner = c.filled(n, none)
 	for t, claims := range c.claims {
 		if len(claims) > 0 {
 			c.owner[t] = claims[0].member

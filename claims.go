@@ -92,7 +92,7 @@ func (r *round) markUnsure(newest int32) {
 // a walk along both.
 func (r *round) indexHolders() {
 	mem := &r.memory
-	mem.holders = make([]holder, 0, len(mem.prev.Members)+len(mem.prev.Departed))
+	mem.holders = r.holderRows.take(len(mem.prev.Members) + len(mem.prev.Departed))[:0]
 	for i := range mem.prev.Members {
 		ma := &mem.prev.Members[i]
 		mem.holders = append(mem.holders, holder{name: ma.instanceName(), leaving: ma.Leaving})
@@ -112,8 +112,8 @@ func (r *round) indexHolders() {
 		mem.holders[i].present = r.instanceNamed(mem.holders[i].name, next)
 		next = max(next, mem.holders[i].present+1)
 	}
-	mem.holderOf = make([]int32, len(mem.prev.Members))
-	mem.present = make([]int32, len(mem.prev.Members))
+	mem.holderOf = r.int32s.take(len(mem.prev.Members))
+	mem.present = r.int32s.take(len(mem.prev.Members))
 	nextHolder, nextMember := int32(0), int32(0)
 	for i := range mem.prev.Members {
 		ma := &mem.prev.Members[i]
@@ -176,8 +176,8 @@ func (r *round) eachClaim(f func(ids []TaskID, member int32, run, certain bool))
 
 // readClaims finds the owner of every task: the member with the highest generation of those that claim it (R0).
 func (r *round) readClaims() {
-	r.owner = filled(int(r.topology.size()), none)
-	r.status = make([]status, r.topology.size())
+	r.owner = r.filled(int(r.topology.size()), none)
+	r.status = r.statuses.zeros(int(r.topology.size()))
 	r.eachClaim(r.claimAll)
 	if len(r.foreign) > 0 {
 		r.claimForeign()
@@ -241,7 +241,7 @@ func (r *round) claimForeign() {
 		ids[k] = f.id
 	}
 	r.topology.foreign = sortedTasks(ids)
-	r.owner = append(r.owner, filled(len(r.topology.foreign), none)...)
+	r.owner = append(r.owner, r.filled(len(r.topology.foreign), none)...)
 	r.status = append(r.status, make([]status, len(r.topology.foreign))...)
 	if r.stopped != nil {
 		r.stopped = append(r.stopped, make([]bool, len(r.topology.foreign))...)
@@ -276,7 +276,7 @@ func (r *round) settleContested() {
 
 // certainOwners returns, by task, whether its first claimant reports to run it. Only contested tasks ask.
 func (r *round) certainOwners() []bool {
-	certain := make([]bool, r.topology.all())
+	certain := r.bools.zeros(r.topology.all())
 	r.eachClaim(func(ids []TaskID, m int32, _, sure bool) {
 		if !sure {
 			return
@@ -376,7 +376,7 @@ func (r *round) readMemory() {
 // rememberOwners notes who ran each task of the topology in the last round.
 func (r *round) rememberOwners() {
 	mem := &r.memory
-	mem.lastRan = filled(int(r.topology.size()), nobody)
+	mem.lastRan = r.filled(int(r.topology.size()), nobody)
 	for i := range mem.prev.Members {
 		r.rememberOwner(mem.prev.Members[i].Active, int32(i))
 	}

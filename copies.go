@@ -53,7 +53,7 @@ func (r *round) readCopies() {
 	if r.config.Standbys <= maxWhole {
 		r.heldWidth = max(1, r.config.Standbys)
 	}
-	r.held = make([]int32, int(r.topology.size())*r.heldWidth)
+	r.held = r.int32s.zeros(int(r.topology.size()) * r.heldWidth)
 	for m := range r.members {
 		r.noteCopies(r.members[m].in.Learners, int32(m), true)
 		r.noteCopies(r.members[m].in.Standbys, int32(m), false)
@@ -115,12 +115,13 @@ func (r *round) hasCopies(t int32) bool { return r.held != nil && r.held[int(t)*
 // lag and the longest time count, and a learner stays one.
 func (r *round) indexCopies() {
 	n := r.topology.size()
-	r.copyStart = make([]int32, n+1)
+	r.copyStart = r.int32s.take(int(n) + 1)
+	r.copyStart[0] = 0
 	for t := range n {
 		r.copyStart[t+1] = r.copyStart[t] + numCopies(r.heldBy(t))
 	}
-	r.copyEnd = slices.Clone(r.copyStart[:n])
-	r.copies = make([]replica, r.copyStart[n])
+	r.copyEnd = r.int32s.clone(r.copyStart[:n])
+	r.copies = r.replicas.take(int(r.copyStart[n]))
 	for m := range r.members {
 		for i := range r.members[m].in.Learners {
 			r.addCopy(&r.members[m].in.Learners[i], int32(m), true)
@@ -209,7 +210,7 @@ func (r *round) noteRestoring(t, m int32, lag uint64) {
 		return
 	}
 	if r.restoring == nil {
-		r.restoring = make([]restoration, r.topology.size())
+		r.restoring = r.restorings.zeros(int(r.topology.size()))
 	}
 	if lag <= uint64(r.config.AcceptableLag) {
 		r.restoring[t] = restored

@@ -19,7 +19,7 @@ type spread struct {
 func (r *round) newSpread() spread {
 	s := spread{subs: len(r.topology.subs)}
 	if s.subs*len(r.instances) <= maxSpread {
-		s.cells = make([]int32, s.subs*len(r.instances))
+		s.cells = r.int32s.zeros(s.subs * len(r.instances))
 	}
 	return s
 }
@@ -92,7 +92,7 @@ func (r *round) deal(pool []int32, room []int64, groups [][]int32, give func(t, 
 		r.dealInOrder(pool, room, groups, give)
 		return
 	}
-	takes := make([]int32, len(segments)*len(takers)) // by taker, then segment
+	takes := r.int32s.zeros(len(segments) * len(takers)) // by taker, then segment
 	first := 0
 	for _, group := range groups {
 		r.takeTurns(segments, room, group, takes[first*len(segments):][:len(group)*len(segments)])

@@ -189,7 +189,7 @@ func (f fault) Unwrap() error { return f.kind }
 
 // indexMembers numbers the members in id order and their instances in name order.
 func (r *round) indexMembers(members []Member) {
-	r.members = make([]member, len(members))
+	r.members = r.memberRows.take(len(members))
 	for i := range members {
 		m := &members[i]
 		r.members[i] = member{
@@ -216,7 +216,7 @@ func (m *Member) instanceName() string {
 }
 
 func (r *round) indexInstances() {
-	order := make([]int32, len(r.members))
+	order := r.int32s.take(len(r.members))
 	for m := range order {
 		order[m] = int32(m)
 	}
@@ -226,8 +226,8 @@ func (r *round) indexInstances() {
 	if !slices.IsSortedFunc(order, byName) {
 		slices.SortStableFunc(order, byName)
 	}
-	r.instances = make([]instance, 0, len(r.members))
-	r.instanceBy = make([]int32, len(r.members))
+	r.instances = r.instRows.take(len(r.members))[:0]
+	r.instanceBy = r.int32s.take(len(r.members))
 	for first, i := 0, 1; i <= len(order); i++ {
 		name := r.members[order[first]].in.instanceName()
 		if i == len(order) || r.members[order[i]].in.instanceName() != name {

@@ -97,7 +97,7 @@ func (r *round) levelLearners() {
 
 // countMembers counts the tasks that every member has and keeps. Those of which R8 decides who gets them do not count.
 func (r *round) countMembers() {
-	r.memberTasks = make([]int32, len(r.members))
+	r.memberTasks = r.int32s.zeros(len(r.members))
 	if len(r.instances) == len(r.members) {
 		return
 	}
@@ -248,7 +248,7 @@ func (r *round) newHandout(givers []int32) *handout {
 	if r.config.MaxLearners > 0 {
 		h.slots = max(0, r.config.MaxLearners-r.learnersAtWork())
 	}
-	gives := make([]bool, len(r.instances))
+	gives := r.bools.zeros(len(r.instances))
 	for _, i := range givers {
 		gives[i] = true
 	}
@@ -284,7 +284,7 @@ func (r *round) atWork(c int32) bool {
 // many there are on each.
 func (r *round) tasksOf(k *kind, have counts, chosen []bool, admit func(t int32) bool) [][]int32 {
 	lists := make([][]int32, len(r.instances))
-	room := make([]int32, have.on(chosen))
+	room := r.int32s.take(int(have.on(chosen)))
 	for i := range lists {
 		if chosen[i] {
 			n := have.tasks(i)

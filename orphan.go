@@ -53,7 +53,7 @@ func (r *round) dealOrphans(k *kind, orphans []int32, have, target counts) {
 			byClass[r.classOf(k, t)] = append(byClass[r.classOf(k, t)], t)
 		}
 	}
-	room := make([]int64, len(r.instances))
+	room := r.int64s.take(len(r.instances))
 	for class, pool := range byClass {
 		var takers []int32
 		for i := range room {
@@ -82,7 +82,7 @@ func (r *round) moveStateless() {
 	if len(k.weights) == 0 {
 		return
 	}
-	d := demand{base: make([]int64, len(r.instances)), receives: r.stays, overflows: r.stays}
+	d := demand{base: r.int64s.take(len(r.instances)), receives: r.stays, overflows: r.stays}
 	for i := range d.base {
 		d.base[i] = r.target.load(&r.loads, i)
 	}
@@ -130,7 +130,7 @@ func (r *round) somebodyIdle() bool {
 	if r.memory.prev == nil {
 		return false
 	}
-	busy := make([]bool, len(r.instances))
+	busy := r.bools.zeros(len(r.instances))
 	for i := range r.memory.prev.Members {
 		if h := r.memory.holders[r.memory.holderOf[i]].present; h != none && len(r.memory.prev.Members[i].Active) > 0 {
 			busy[h] = true
@@ -170,7 +170,7 @@ func (r *round) statelessReceivers(i int) bool {
 
 // shedStateless makes the instances above their target, and those that leave, stop stateless tasks. The next round places them.
 func (r *round) shedStateless(have, target counts) {
-	gives := make([]bool, len(r.instances))
+	gives := r.bools.zeros(len(r.instances))
 	for class := range r.statelessKind.weights {
 		for i, n := range have.of(int32(class)) {
 			gives[i] = gives[i] || n > target.of(int32(class))[i] || n > 0 && r.instances[i].leaving

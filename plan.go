@@ -39,7 +39,7 @@ func (r *round) setRunning(t int32, run bool) {
 		if run {
 			return
 		}
-		r.stopped = make([]bool, r.topology.all())
+		r.stopped = r.bools.zeros(r.topology.all())
 	}
 	r.stopped[t] = !run
 }
@@ -66,7 +66,7 @@ func (r *round) learnerCopy(t int32) int32 {
 // setLearner makes instance i learn the task, from copy c if that is not none. An i of none ends the learner.
 func (r *round) setLearner(t, i, c int32) {
 	if r.learning == nil {
-		r.learning = make([]learning, r.topology.size())
+		r.learning = r.learnings.zeros(int(r.topology.size()))
 	}
 	if i != none {
 		r.learned = append(r.learned, t)
@@ -87,7 +87,7 @@ func (r *round) setWhy(t int32, why Reason) {
 		return
 	}
 	if r.why == nil {
-		r.why = make([]Reason, r.topology.size())
+		r.why = r.reasons.zeros(int(r.topology.size()))
 	}
 	r.why[t] = why
 	r.moved = append(r.moved, t)

@@ -8,15 +8,15 @@ func (r *round) listCopies(l *lists) {
 	if len(r.copied) == 0 {
 		return
 	}
-	c := &copyLister{round: r, lists: l, everything: make([]int64, len(r.members))}
+	c := &copyLister{round: r, lists: l, everything: r.int64s.zeros(len(r.members))}
 	for m, n := range l.active {
 		c.everything[m] = int64(n)
 	}
 	for m, n := range r.standbys.holds {
 		c.everything[m] += int64(n)
 	}
-	l.entries[standbyList] = make([]entry, 0, max(0, r.standbys.total-int64(sum(r.standbys.holds))))
-	c.fresh = make([]newCopy, 0, r.standbys.added+len(r.learned))
+	l.entries[standbyList] = r.entries.take(max(0, int(r.standbys.total)-sum(r.standbys.holds)))[:0]
+	c.fresh = r.newCopies.take(r.standbys.added + len(r.learned))[:0]
 	c.listHeld()
 	r.moves = slices.Grow(r.moves, len(c.fresh)+len(r.moved)) // noteActives follows
 	for _, n := range c.fresh {

@@ -142,7 +142,7 @@ func (s *standbys) targets() []int64 {
 
 // tasksByHolder returns, for each instance that admit accepts, the tasks that it keeps standbys of.
 func (s *standbys) tasksByHolder(admit func(i int32) bool) [][]int32 {
-	lists, sizes, total := make([][]int32, len(s.instances)), make([]int32, len(s.instances)), 0
+	lists, sizes, total := make([][]int32, len(s.instances)), s.int32s.zeros(len(s.instances)), 0
 	for i := range lists {
 		if !admit(int32(i)) {
 			sizes[i] = none
@@ -156,7 +156,7 @@ func (s *standbys) tasksByHolder(admit func(i int32) bool) [][]int32 {
 			}
 		}
 	}
-	block := make([]int32, total)
+	block := s.int32s.take(total)
 	for i, n := range sizes {
 		if n != none {
 			lists[i], block = block[:0:n], block[n:]
@@ -183,7 +183,7 @@ func (s *standbys) sortForShedding(from int32, tasks []int32) {
 // shedStandbys moves standbys from an instance to those below their target until it has come down to its own.
 func (s *standbys) shedStandbys(from int32, tasks []int32, target []int64) {
 	s.sortForShedding(from, tasks)
-	takers := make([]int32, 0, len(s.instances))
+	takers := s.int32s.take(len(s.instances))[:0]
 	for i := range int32(len(s.instances)) {
 		if s.count[i] < target[i] {
 			takers = append(takers, i)

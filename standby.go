@@ -30,7 +30,7 @@ type standbys struct {
 // that stays, none with the active task or its learner. Copies that are to go although nothing has replaced them yet stay beside
 // them (see extras).
 func (r *round) placeStandbys() {
-	s := &standbys{round: r, width: min(r.config.Standbys, len(r.instances)), count: make([]int64, len(r.instances))}
+	s := &standbys{round: r, width: min(r.config.Standbys, len(r.instances)), count: r.int64s.zeros(len(r.instances))}
 	r.standbys = s
 	s.findTasks()
 	s.numberTags()
@@ -95,7 +95,7 @@ func (s *standbys) countReported() {
 			s.count[i]++
 		}
 	}
-	s.lo, s.hi = make([]int64, len(s.instances)), make([]int64, len(s.instances))
+	s.lo, s.hi = s.int64s.zeros(len(s.instances)), s.int64s.zeros(len(s.instances))
 	for i := range s.instances {
 		if s.instances[i].stays {
 			s.lo[i], s.hi[i] = fairRange(s.total, s.instances[i].capacity, s.round.staying, s.config.ImbalancePercent)
@@ -168,7 +168,7 @@ func (s *standbys) countPairs() {
 	if s.pairs != nil || len(s.instances)*len(s.instances) > maxSpread {
 		return
 	}
-	s.pairs = make([]int32, len(s.instances)*len(s.instances))
+	s.pairs = s.int32s.zeros(len(s.instances) * len(s.instances))
 	for _, t := range s.copied {
 		for _, i := range s.of(t) {
 			s.pair(t, i, 1)
@@ -221,7 +221,7 @@ func (s *standbys) needs(t int32) int32 {
 
 // addMissing gives tasks the standbys they lack, in passes, so that every task has one before any has two.
 func (s *standbys) addMissing() {
-	lacking := make([]int32, 0, len(s.copied))
+	lacking := s.int32s.take(len(s.copied))[:0]
 	for _, t := range s.copied {
 		if !s.waits(t) && s.keeps[t] < s.needs(t) {
 			lacking = append(lacking, t)

@@ -19,7 +19,7 @@ func (s *standbys) findTasks() {
 		return
 	}
 	if s.config.Standbys > 0 {
-		s.copied = make([]int32, 0, s.topology.size())
+		s.copied = s.int32s.take(int(s.topology.size()))[:0]
 	}
 	for k, sub := range s.topology.subs {
 		for t := s.topology.start[k]; t < s.topology.start[k+1] && !sub.Stateless; t++ {
@@ -33,7 +33,7 @@ func (s *standbys) findTasks() {
 // findWhole finds the tasks that stay with an owner that stays and have exactly the standbys they want, on other instances that
 // stay, and counts those. Of the others heldBy no longer says who has the copies.
 func (s *standbys) findWhole() {
-	s.holds = make([]int32, len(s.members))
+	s.holds = s.int32s.zeros(len(s.members))
 	homes := s.homes()
 	quiet := s.learning == nil && len(s.revocations) == 0
 	for k, sub := range s.topology.subs {
@@ -66,7 +66,7 @@ func (s *standbys) isWhole(t int32) bool { return s.holds != nil && s.heldBy(t)[
 
 // homes returns, by member, its instance if copies may stay with it, else none.
 func (s *standbys) homes() []int32 {
-	homes := slices.Clone(s.instanceBy)
+	homes := s.int32s.clone(s.instanceBy)
 	for m := range s.members {
 		if s.members[m].leaving {
 			homes[m] = none
@@ -102,8 +102,8 @@ func (s *standbys) changes(t int32) bool {
 // makeRoom makes the arrays for tasks that are not whole.
 func (s *standbys) makeRoom() {
 	n := int(s.topology.size())
-	s.keeps, s.wanted = make([]int32, n), make([]int32, n)
-	s.kept = make([]int32, n*s.width)
+	s.keeps, s.wanted = s.int32s.zeros(n), s.int32s.zeros(n)
+	s.kept = s.int32s.take(n * s.width)
 }
 
 // openWhole makes whole tasks like all others, for when their standbys are to be moved after all.
@@ -114,7 +114,7 @@ func (s *standbys) openWhole() {
 	if s.keeps == nil {
 		s.makeRoom()
 	}
-	s.copied = slices.Grow(s.copied, sum(s.holds)/s.width)
+	s.copied = append(s.int32s.take(len(s.copied) + sum(s.holds)/s.width)[:0], s.copied...)
 	for t := range s.topology.size() {
 		if !s.isWhole(t) {
 			continue

@@ -1,0 +1,89 @@
+//go:build go1.24
+
+package assignor_test
+
+import (
+	"runtime"
+	"testing"
+	"weak"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/incremental-rebalance/assignor"
+	"github.com/incremental-rebalance/assignor/internal/measure"
+)
+
+// assignerCases are groups of different sizes in an order in which an Assigner has to grow and to shrink what it keeps.
+func assignerCases() (cases []measure.Case) {
+	for _, size := range [][2]int{{1000, 10}, {4000, 100}, {500, 100}, {8000, 20}, {20, 2}, {2000, 50}} {
+		for _, state := range measure.States {
+			for standbys := range 3 {
+				cases = append(cases, measure.Case{State: state, Tasks: size[0], Members: size[1], Standbys: standbys})
+			}
+		}
+	}
+	return cases
+}
+
+// TestAssigner: an Assigner that has decided rounds of other groups decides what Assign does, and does not touch it later.
+func TestAssigner(t *testing.T) {
+	var assigner assignor.Assigner
+	var answers, want []*assignor.Assignment
+	for _, c := range assignerCases() {
+		in, err := c.Input()
+		require.NoError(t, err)
+		fresh, err := in.Assign()
+		require.NoError(t, err)
+		answer, err := assigner.Assign(in.Members, in.Memory, in.Config)
+		require.NoError(t, err)
+		answers, want = append(answers, answer), append(want, fresh)
+
+		_, err = assigner.Assign(nil, in.Memory, in.Config)
+		require.ErrorIs(t, err, assignor.ErrNoMembers)
+	}
+	for i, c := range assignerCases() {
+		require.Equal(t, want[i], answers[i], c)
+	}
+}
+
+// TestAssignerForgets: what an Assigner was given can be collected, and what it returned.
+func TestAssignerForgets(t *testing.T) {
+	var assigner assignor.Assigner
+	in, err := measure.Case{State: measure.Leave, Tasks: 1000, Members: 10, Standbys: 1}.Input()
+	require.NoError(t, err)
+	answer, err := assigner.Assign(in.Members, in.Memory, in.Config)
+	require.NoError(t, err)
+
+	member, memory := weak.Make(&in.Members[0]), weak.Make(in.Memory)
+	tasks, returned := weak.Make(&in.Members[0].Active[0]), weak.Make(answer)
+	runtime.KeepAlive(in)
+	runtime.KeepAlive(answer)
+	in, answer = nil, nil
+	runtime.GC()
+	require.Nil(t, member.Value())
+	require.Nil(t, memory.Value())
+	require.Nil(t, tasks.Value())
+	require.Nil(t, returned.Value())
+	runtime.KeepAlive(&assigner)
+}
+
+// TestAssignerAllocations: beside its answer, a round like the last ones allocates only lists whose length shows as they grow.
+func TestAssignerAllocations(t *testing.T) {
+	for _, state := range measure.States {
+		for _, standbys := range []int{0, 1} {
+			c := measure.Case{State: state, Tasks: 32_000, Members: 100, Standbys: standbys}
+			t.Run(c.String(), func(t *testing.T) {
+				in, err := c.Input()
+				require.NoError(t, err)
+				var assigner assignor.Assigner
+				var answer *assignor.Assignment
+				bytes := 0
+				for range 3 { // what the first wanted, the second makes and the third uses
+					bytes = bytesOf(func() { answer, err = assigner.Assign(in.Members, in.Memory, in.Config) })
+					require.NoError(t, err)
+				}
+				require.LessOrEqual(t, bytes, sizeOf(answer)+16*c.Tasks+bytesPerMember*c.Members+bytesInAnyCase, "bytes; the answer takes %d", sizeOf(answer))
+			})
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package assignor
+
+// Assigner decides rounds as [Assign] does and keeps the memory that it works in from one round to the next, so that a round
+// allocates little more than its answer. In groups of 100 000 tasks that takes a tenth to a third off the time of a round (see
+// BenchmarkAssigner); a leader that calls a round now and then does not need it.
+//
+// The zero value is ready to use. Between rounds it keeps no reference to what it was given or what it returned, and nothing that
+// could change an answer; it may be used for one group after another. It must not be used by two goroutines at once.
+type Assigner struct{ scratch scratch }
+
+// Assign returns what [Assign] returns.
+func (a *Assigner) Assign(members []Member, prevAssignment *Assignment, config Config) (*Assignment, error) {
+	a.scratch.begin()
+	defer a.scratch.end()
+	return assign(members, prevAssignment, config, &a.scratch)
+}
+
+// scratch has the arrays of a round that do not outlive it.
+type scratch struct {
+	int32s     arena[int32]
+	int64s     arena[int64]
+	bools      arena[bool]
+	statuses   arena[status]
+	reasons    arena[Reason]
+	restorings arena[restoration]
+	learnings  arena[learning]
+	replicas   arena[replica]
+	entries    arena[entry]
+	newCopies  arena[newCopy]
+	memberRows arena[member]
+	instRows   arena[instance]
+	holderRows arena[holder]
+}
+
+func (s *scratch) begin() {
+	s.int32s.begin()
+	s.int64s.begin()
+	s.bools.begin()
+	s.statuses.begin()
+	s.reasons.begin()
+	s.restorings.begin()
+	s.learnings.begin()
+	s.replicas.begin()
+	s.entries.begin()
+	s.newCopies.begin()
+	s.memberRows.begin()
+	s.instRows.begin()
+	s.holderRows.begin()
+}
+
+// end forgets the references to what the round was given.
+func (s *scratch) end() {
+	clear(s.memberRows.block)
+	clear(s.instRows.block)
+	clear(s.holderRows.block)
+}
+
+// arena hands out slices. It cuts them from one block that is as large as what was wanted in the round before, and makes what does
+// not fit, so that the zero arena makes everything.
+type arena[T any] struct {
+	block, free []T
+	wanted      int
+}
+
+func (a *arena[T]) begin() {
+	if a.wanted > len(a.block) || a.wanted < len(a.block)/4 {
+		a.block = make([]T, a.wanted)
+	}
+	a.free, a.wanted = a.block, 0
+}
+
+// take returns a slice of n values, which are zero or were in use before.
+func (a *arena[T]) take(n int) []T {
+	s, _ := a.cut(n)
+	return s
+}
+
+// zeros returns a slice of n zeros.
+func (a *arena[T]) zeros(n int) []T {
+	s, used := a.cut(n)
+	if used {
+		clear(s)
+	}
+	return s
+}
+
+func (a *arena[T]) cut(n int) (s []T, used bool) {
+	a.wanted += n
+	if n > len(a.free) {
+		return make([]T, n), false
+	}
+	s, a.free = a.free[:n:n], a.free[n:]
+	return s, true
+}
+
+// clone returns a copy of s.
+func (a *arena[T]) clone(s []T) []T {
+	c := a.take(len(s))
+	copy(c, s)
+	return c
+}
+
+// filled returns n times v.
+func (s *scratch) filled(n int, v int32) []int32 {
+	f := s.int32s.take(n)
+	for i := range f {
+		f[i] = v
+	}
+	return f
+}
