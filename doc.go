@@ -50,5 +50,5 @@
 //
 // Assign takes O(tasks + copies + members log members) time and memory, and O(n log n) in the n tasks that change hands. It keeps
 // no state, reads no clock, draws no random numbers and starts no goroutines: equal reports give equal answers, in whatever order
-// they come, on every leader.
+// they come, on every leader. An [Assigner] keeps the memory that it works in for the next round.
 package assignor

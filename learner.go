@@ -284,7 +284,7 @@ func (r *round) atWork(c int32) bool {
 // many there are on each.
 func (r *round) tasksOf(k *kind, have counts, chosen []bool, admit func(t int32) bool) [][]int32 {
 	lists := make([][]int32, len(r.instances))
-	room := r.int32s.take(int(have.on(chosen)))
+	room := r.int32s.take(have.on(chosen))
 	for i := range lists {
 		if chosen[i] {
 			n := have.tasks(i)
