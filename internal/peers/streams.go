@@ -33,7 +33,7 @@ var (
 	// ErrTooSlow says that there was no answer in time.
 	ErrTooSlow = errors.New("no answer in time")
 	// ErrNoJava says that a tool that Kafka Streams' assignors need is missing, or that Maven could not get them.
-	ErrNoJava = errors.New("no Kafka Streams here")
+	ErrNoJava = errors.New("it takes Java 17 or later and Maven")
 )
 
 // patience is for what is not measured: the start of the process, and making its input.

@@ -8,12 +8,13 @@
 // Streams' assignors need java (17 or later) and mvn; without them the rest is printed. Before a function is measured it decides once
 // in a process that is stopped after -limit: one that is not done by then is left out of that row, which says so.
 //
-// All of it takes about a quarter of an hour, a minute with -peers franz; progress is on stderr. Nothing is left on the disk but what
+// All of it takes about twenty minutes, two with -peers franz; progress is on stderr. Nothing is left on the disk but what
 // Go and Maven keep in their caches.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -54,6 +55,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal does not wait for the function that is running
 	if err := run(ctx, os.Stdout, o, *sizes, *which); err != nil {
+		if ctx.Err() != nil {
+			err = errors.New("interrupted")
+		}
 		fmt.Fprintln(os.Stderr, "table:", err)
 		os.Exit(1)
 	}

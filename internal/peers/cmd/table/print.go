@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/incremental-rebalance/assignor/internal/measure"
 )
@@ -24,25 +25,33 @@ func (b *bench) heading(title string) {
 	fmt.Fprintf(b.out, "\n%s\n", title)
 }
 
-// paragraph breaks lines at 120 characters.
 func (b *bench) paragraph(format string, args ...any) {
 	fmt.Fprintln(b.out)
-	line := ""
-	for _, word := range strings.Fields(fmt.Sprintf(format, args...)) {
-		if line != "" && len(line)+1+len(word) > 120 {
-			fmt.Fprintln(b.out, line)
-			line = ""
-		}
-		line = strings.TrimSpace(line + " " + word)
-	}
-	fmt.Fprintln(b.out, line)
+	b.wrap("", fmt.Sprintf(format, args...))
 }
 
 func (b *bench) list(items ...string) {
 	fmt.Fprintln(b.out)
 	for _, item := range items {
-		fmt.Fprintln(b.out, "- "+item)
+		b.wrap("- ", item)
 	}
+}
+
+// wrap breaks lines at 120 characters, and indents all but the first as far as that is.
+func (b *bench) wrap(first, text string) {
+	line, words := first, 0
+	for _, word := range strings.Fields(text) {
+		if words > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > 120 {
+			fmt.Fprintln(b.out, line)
+			line, words = strings.Repeat(" ", len(first)), 0
+		}
+		if words > 0 {
+			line += " "
+		}
+		line += word
+		words++
+	}
+	fmt.Fprintln(b.out, line)
 }
 
 // table prints rows of cells; in Markdown the columns of words are aligned at the left, those of numbers at the right.
