@@ -65,6 +65,7 @@ func testStreamsEnds(ctx context.Context, t *testing.T, s *Streams) {
 		{HighAvailability, withStandby(joins), Settled{Rounds: 61, Moves: 160}},
 		{Sticky, joins, Settled{Rounds: 1, Moves: 20, Cold: 20}},
 		{Sticky, leaves, Settled{Rounds: 1, Moves: 20, Cold: 20}},
+		{Sticky, withStandby(joins), Settled{Rounds: 1, Moves: 20, Cold: 20}},
 	} {
 		if got, err := s.Settle(ctx, c.name, c.Case, time.Minute); err != nil || got != c.want {
 			t.Errorf("%s, %v: %+v, %v, want %+v", c.name, c.Case, got, err, c.want)

@@ -21,6 +21,7 @@ import java.util.UUID;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import org.apache.kafka.common.Cluster;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.assignment.ApplicationState;
@@ -180,7 +181,29 @@ public class Streams {
     }
   }
 
-  record Info(TaskId id) implements TaskInfo {
+  /** The changelog of a task: the sticky assignor gives standbys to none without. */
+  record Changelog(TopicPartition topicPartition) implements TaskTopicPartition {
+    @Override
+    public boolean isSource() {
+      return false;
+    }
+
+    @Override
+    public boolean isChangelog() {
+      return true;
+    }
+
+    @Override
+    public Optional<Set<String>> rackIds() {
+      return Optional.empty();
+    }
+  }
+
+  record Info(TaskId id, Set<TaskTopicPartition> topicPartitions) implements TaskInfo {
+    Info(TaskId id) {
+      this(id, Set.of(new Changelog(new TopicPartition("changelog-" + id.subtopology(), id.partition()))));
+    }
+
     @Override
     public boolean isStateful() {
       return true;
@@ -189,11 +212,6 @@ public class Streams {
     @Override
     public Set<String> stateStoreNames() {
       return Set.of("store");
-    }
-
-    @Override
-    public Set<TaskTopicPartition> topicPartitions() {
-      return Set.of();
     }
   }
 
@@ -304,16 +322,19 @@ public class Streams {
     }
   }
 
-  /** Every task must be active once. */
+  /** Every task must be active once, and have its standbys; warm-ups come on top. */
   static void check(Group group, Map<ProcessId, Member> answer) {
     Set<TaskId> active = new HashSet<>();
-    int n = 0;
+    int n = 0, standbys = 0;
     for (Member m : answer.values()) {
       active.addAll(m.active);
       n += m.active.size();
+      standbys += m.standby.size();
     }
     if (n != group.tasks.size() || !active.equals(group.tasks))
       throw new IllegalStateException(n + " of " + group.tasks.size() + " tasks are active");
+    if (standbys < n * group.configs.numStandbyReplicas())
+      throw new IllegalStateException(standbys + " standbys of " + n + " tasks");
   }
 
   /** Processor time, without the collector's and the compiler's. */
