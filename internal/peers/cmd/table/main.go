@@ -8,7 +8,7 @@
 // Streams' assignors need java (17 or later) and mvn; without them the rest is printed. Before a function is measured it decides once
 // in a process that is stopped after -limit: one that is not done by then is left out of that row, which says so.
 //
-// All of it takes about twenty minutes, two with -peers franz; progress is on stderr. Nothing is left on the disk but what
+// All of it takes about 25 minutes, two with -peers franz; progress is on stderr. Nothing is left on the disk but what
 // Go and Maven keep in their caches.
 package main
 
