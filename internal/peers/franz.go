@@ -72,32 +72,32 @@ func (f *franz) decode() (*kgo.ConsumerBalancer, error) {
 	return balancer.(*kgo.ConsumerBalancer), nil
 }
 
-// checkFranz plays the two rounds that moving a partition takes: in the first it is nobody's.
-func checkFranz(in *measure.Input) error {
-	for round := 1; ; round++ {
-		f := newFranz(in)
-		balancer, err := f.decode()
-		if err != nil {
-			return err
-		}
-		balanced, err := balancer.BalanceOrError(f.topics)
-		if err != nil {
-			return err
-		}
-		p := plan{}
-		for member, topics := range balanced.(*kgo.BalancePlan).AsMemberIDMap() {
-			p[member] = topics
-		}
-		missing, err := p.check(in)
-		if err == nil && missing > 0 && round == 2 {
-			err = fmt.Errorf("%d tasks are left to nobody in the second round", missing)
-		}
-		if err != nil {
-			return fmt.Errorf("franz-go: %w", err)
-		}
-		if missing == 0 {
-			return nil
-		}
-		in = p.adopt(in)
+// FranzPlan is what cooperative-sticky decides. A partition that moves is nobody's at first.
+func FranzPlan(in *measure.Input) (Plan, error) {
+	f := newFranz(in)
+	balancer, err := f.decode()
+	if err != nil {
+		return nil, err
 	}
+	balanced, err := balancer.BalanceOrError(f.topics)
+	if err != nil {
+		return nil, err
+	}
+	p := Plan{}
+	for member, topics := range balanced.(*kgo.BalancePlan).AsMemberIDMap() {
+		p[member] = topics
+	}
+	return p, nil
+}
+
+// checkFranz plays the two rounds that moving a partition takes.
+func checkFranz(in *measure.Input) error {
+	_, s, err := Planner(FranzPlan).settle(in)
+	if err == nil && s.Rounds > 2 {
+		err = fmt.Errorf("it takes %d rounds", s.Rounds)
+	}
+	if err != nil {
+		return fmt.Errorf("franz-go: %w", err)
+	}
+	return nil
 }

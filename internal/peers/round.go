@@ -100,8 +100,8 @@ func reportsOf(in *measure.Input) ([][]byte, error) {
 	return reports, nil
 }
 
-// plan is who gets which partitions, by member and topic.
-type plan map[string]map[string][]int32
+// Plan is who gets which partitions, by member and topic.
+type Plan map[string]map[string][]int32
 
 // topicNames has the topic of each subtopology.
 func topicNames(in *measure.Input) []string {
@@ -123,7 +123,7 @@ func owned(member *assignor.Member, names []string) map[string][]int32 {
 }
 
 // adopt returns the group whose members run what the plan gives them.
-func (p plan) adopt(in *measure.Input) *measure.Input {
+func (p Plan) adopt(in *measure.Input) *measure.Input {
 	next := &measure.Input{Config: in.Config}
 	for _, member := range in.Members {
 		member.Active = nil
@@ -139,7 +139,7 @@ func (p plan) adopt(in *measure.Input) *measure.Input {
 
 // check returns how many tasks the plan leaves to nobody. That two members have one is an error, and so is a complete plan by which
 // one member has two tasks more than another.
-func (p plan) check(in *measure.Input) (missing int, err error) {
+func (p Plan) check(in *measure.Input) (missing int, err error) {
 	seen := map[assignor.TaskID]bool{}
 	fewest, most := len(seen), 0
 	for i, member := range p.adopt(in).Members {

@@ -11,7 +11,7 @@ func TestRoundsAreDecidedRight(t *testing.T) {
 		"assign": Assign, "leader": LeaderStep, "franz": Franz, "franz leader": FranzLeader, "sarama": Sarama,
 	}
 	for name, round := range rounds {
-		for _, state := range []string{measure.Cold, measure.Steady, measure.Join, measure.Leave, measure.Leave10} {
+		for _, state := range []string{measure.Cold, measure.Steady, measure.Join, measure.Leave, measure.Leave10, measure.Drain} {
 			c := measure.Case{State: state, Tasks: 1000, Members: 10}
 			t.Run(name+"/"+c.String(), func(t *testing.T) {
 				in, err := c.Input()

@@ -10,6 +10,39 @@ import (
 
 // Sarama is the plan of sarama's sticky strategy.
 func Sarama(in *measure.Input) (Round, error) {
+	members, topics, err := saramaGroup(in)
+	if err != nil {
+		return Round{}, err
+	}
+	decide := func() error {
+		_, err := sarama.NewBalanceStrategySticky().Plan(members, topics)
+		return err
+	}
+	check := func() error {
+		_, s, err := Planner(SaramaPlan).settle(in)
+		if err == nil && s.Rounds > 1 {
+			err = fmt.Errorf("it takes %d rounds", s.Rounds)
+		}
+		if err != nil {
+			return fmt.Errorf("sarama: %w", err)
+		}
+		return nil
+	}
+	return Round{decide, check}, nil
+}
+
+// SaramaPlan is what the strategy decides.
+func SaramaPlan(in *measure.Input) (Plan, error) {
+	members, topics, err := saramaGroup(in)
+	if err != nil {
+		return nil, err
+	}
+	p, err := sarama.NewBalanceStrategySticky().Plan(members, topics)
+	return Plan(p), err
+}
+
+// saramaGroup is a group in sarama's terms.
+func saramaGroup(in *measure.Input) (map[string]sarama.ConsumerGroupMemberMetadata, map[string][]int32, error) {
 	names := topicNames(in)
 	topics := map[string][]int32{}
 	for s, name := range names {
@@ -25,28 +58,10 @@ func Sarama(in *measure.Input) (Round, error) {
 			var err error
 			metadata.UserData, err = sarama.NewBalanceStrategySticky().AssignmentData(member.ID, owned(member, names), 1)
 			if err != nil {
-				return Round{}, err
+				return nil, nil, err
 			}
 		}
 		members[member.ID] = metadata
 	}
-	decide := func() error {
-		_, err := sarama.NewBalanceStrategySticky().Plan(members, topics)
-		return err
-	}
-	check := func() error {
-		p, err := sarama.NewBalanceStrategySticky().Plan(members, topics)
-		if err != nil {
-			return err
-		}
-		missing, err := plan(p).check(in)
-		if err == nil && missing > 0 {
-			err = fmt.Errorf("%d tasks are left to nobody", missing)
-		}
-		if err != nil {
-			return fmt.Errorf("sarama: %w", err)
-		}
-		return nil
-	}
-	return Round{decide, check}, nil
+	return members, topics, nil
 }

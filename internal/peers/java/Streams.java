@@ -1,20 +1,27 @@
 import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Properties;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.UUID;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import org.apache.kafka.common.Cluster;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.assignment.ApplicationState;
@@ -33,13 +40,17 @@ import org.apache.kafka.streams.state.HostInfo;
 /**
  * Kafka Streams' task assignors, asked line by line, so that whoever asks can take turns with others:
  *
- *   time ASSIGNOR STATE TASKS MEMBERS STANDBYS   ok NANOSECONDS
- *   end ASSIGNOR STATE TASKS MEMBERS STANDBYS    ok ROUNDS MOVES COLD
+ *   version                                       ok KAFKA JAVA
+ *   prepare ASSIGNOR STATE TASKS MEMBERS STANDBYS ok
+ *   decide                                        ok NANOSECONDS
+ *   end ASSIGNOR STATE TASKS MEMBERS STANDBYS     ok ROUNDS MOVES COLD
  *
- * ASSIGNOR is ha or sticky, STATE one of cold, steady, join and leave, as in package measure. time decides one round. end lets a
- * group settle, lets the event happen and goes on until the assignor asks for no further round, every copy having caught up before
- * each; it counts the rounds, the active tasks that changed members, and those of them whose new member had no state that had
- * caught up. What fails answers "error" and why.
+ * ASSIGNOR is ha or sticky; STATE is one of package measure, of which drain is leave here: no assignor of Kafka Streams is told
+ * that a member will leave. prepare makes the input of one round, decide decides it, once, and says what processor time that took.
+ * end is for join and leave. It lets a group settle, lets the event happen (the member in the middle leaves) and goes on until the
+ * assignor asks for no further round, every copy having caught up before each; it counts the rounds, the active tasks that changed
+ * members, and those of them whose new member had no state that had caught up. What fails answers "error" and why. The process ends
+ * with its input, whatever it is at.
  */
 public class Streams {
   static final int SUBTOPOLOGIES = 10;
@@ -83,7 +94,10 @@ public class Streams {
       switch (state) {
         case "cold", "steady" -> {}
         case "join" -> members.put(process(members.size()), new Member());
-        case "leave" -> members.pollFirstEntry();
+        case "leave", "drain" -> members.pollFirstEntry();
+        case "leave10" -> {
+          for (int tenth = Math.max(1, members.size() / 10); tenth > 0; tenth--) members.pollFirstEntry();
+        }
         default -> throw new IllegalArgumentException("no state is called " + state);
       }
     }
@@ -167,7 +181,29 @@ public class Streams {
     }
   }
 
-  record Info(TaskId id) implements TaskInfo {
+  /** The changelog of a task: the sticky assignor gives standbys to none without. */
+  record Changelog(TopicPartition topicPartition) implements TaskTopicPartition {
+    @Override
+    public boolean isSource() {
+      return false;
+    }
+
+    @Override
+    public boolean isChangelog() {
+      return true;
+    }
+
+    @Override
+    public Optional<Set<String>> rackIds() {
+      return Optional.empty();
+    }
+  }
+
+  record Info(TaskId id, Set<TaskTopicPartition> topicPartitions) implements TaskInfo {
+    Info(TaskId id) {
+      this(id, Set.of(new Changelog(new TopicPartition("changelog-" + id.subtopology(), id.partition()))));
+    }
+
     @Override
     public boolean isStateful() {
       return true;
@@ -176,11 +212,6 @@ public class Streams {
     @Override
     public Set<String> stateStoreNames() {
       return Set.of("store");
-    }
-
-    @Override
-    public Set<TaskTopicPartition> topicPartitions() {
-      return Set.of();
     }
   }
 
@@ -242,7 +273,7 @@ public class Streams {
     final Group group;
     final Map<ProcessId, KafkaStreamsState> states = new TreeMap<>();
     final Map<TaskId, TaskInfo> infos = new LinkedHashMap<>();
-    Map<ProcessId, Member> answer;
+    Collection<KafkaStreamsAssignment> assignments;
 
     Sticky(Group group) {
       this.group = group;
@@ -268,16 +299,7 @@ public class Streams {
 
     @Override
     public void decide() {
-      Map<ProcessId, Member> all = new HashMap<>();
-      for (KafkaStreamsAssignment one : new StickyTaskAssignor().assign(this).assignment()) {
-        Member m = new Member();
-        one.tasks()
-            .forEach(
-                (id, task) ->
-                    (task.type() == KafkaStreamsAssignment.AssignedTask.Type.ACTIVE ? m.active : m.standby).add(id));
-        all.put(one.processId(), m);
-      }
-      answer = all;
+      assignments = new StickyTaskAssignor().assign(this).assignment();
     }
 
     @Override
@@ -287,43 +309,55 @@ public class Streams {
 
     @Override
     public Map<ProcessId, Member> answer() {
+      Map<ProcessId, Member> answer = new HashMap<>();
+      for (KafkaStreamsAssignment one : assignments) {
+        Member m = new Member();
+        one.tasks()
+            .forEach(
+                (id, task) ->
+                    (task.type() == KafkaStreamsAssignment.AssignedTask.Type.ACTIVE ? m.active : m.standby).add(id));
+        answer.put(one.processId(), m);
+      }
       return answer;
     }
   }
 
-  /** Every task must be active once. */
+  /** Every task must be active once, and have its standbys; warm-ups come on top. */
   static void check(Group group, Map<ProcessId, Member> answer) {
     Set<TaskId> active = new HashSet<>();
-    int n = 0;
+    int n = 0, standbys = 0;
     for (Member m : answer.values()) {
       active.addAll(m.active);
       n += m.active.size();
+      standbys += m.standby.size();
     }
     if (n != group.tasks.size() || !active.equals(group.tasks))
       throw new IllegalStateException(n + " of " + group.tasks.size() + " tasks are active");
+    if (standbys < n * group.configs.numStandbyReplicas())
+      throw new IllegalStateException(standbys + " standbys of " + n + " tasks");
   }
 
   /** Processor time, without the collector's and the compiler's. */
   static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
-  /** A round is decided for two seconds before it is timed for the first time, so that it has been compiled. */
-  static final long WARM_UP = 2_000_000_000L;
+  static Group prepared;
+  static Round next;
 
-  static final Set<String> warm = new HashSet<>();
-
-  static long time(String assignor, String state, Group group) throws Exception {
+  static void prepare(String assignor, String state, Group group) {
     if (!state.equals("cold")) group.share();
     group.happen(state);
-    if (warm.add(assignor + " " + state + " " + group.tasks.size() + " " + group.members.size())) {
-      long until = System.nanoTime() + WARM_UP;
-      while (System.nanoTime() < until) round(assignor, group).decide();
-    }
-    Round round = round(assignor, group);
+    prepared = group;
+    next = round(assignor, group);
     System.gc();
+  }
+
+  static long decide() throws Exception {
+    Round round = next;
+    next = null; // an assignor changes what it is given
     long start = THREADS.getCurrentThreadCpuTime();
     round.decide();
     long took = THREADS.getCurrentThreadCpuTime() - start;
-    check(group, round.answer());
+    check(prepared, round.answer());
     return took;
   }
 
@@ -345,32 +379,69 @@ public class Streams {
         }
       }
       group.members.putAll(round.answer());
-      if (rounds % 100 == 0) System.err.println(assignor + ": " + rounds + " rounds, " + moves + " moves");
+      if (rounds % 100 == 0) System.err.println("  " + assignor + ": " + rounds + " rounds, " + moves + " moves so far");
     }
     return new int[] {rounds, moves, cold};
   }
 
   static String end(String assignor, String state, Group group) throws Exception {
     settle(assignor, group);
-    group.happen(state);
+    switch (state) {
+      case "join" -> group.happen(state);
+      case "leave" -> group.members.remove(process(group.members.size() / 2));
+      default -> throw new IllegalArgumentException("there is no end for the state " + state);
+    }
     int[] counts = settle(assignor, group);
     return counts[0] + " " + counts[1] + " " + counts[2];
   }
 
+  /** The version, which the library has in a file. */
+  static String kafka() throws IOException {
+    Properties properties = new Properties();
+    try (InputStream in = StickyTaskAssignor.class.getResourceAsStream("/kafka/kafka-streams-version.properties")) {
+      if (in != null) properties.load(in);
+    }
+    return properties.getProperty("version", "unknown");
+  }
+
+  static String answer(String[] request) throws Exception {
+    switch (request[0]) {
+      case "version":
+        return kafka() + " " + System.getProperty("java.version");
+      case "decide":
+        return Long.toString(decide());
+    }
+    Group group = new Group(Integer.parseInt(request[3]), Integer.parseInt(request[4]), Integer.parseInt(request[5]));
+    switch (request[0]) {
+      case "prepare":
+        prepare(request[1], request[2], group);
+        return "";
+      case "end":
+        return end(request[1], request[2], group);
+      default:
+        throw new IllegalArgumentException("no command is called " + request[0]);
+    }
+  }
+
+  /** Reads on while an answer is being found, so that the end of the input is seen at once. */
+  static BlockingQueue<String> requests() {
+    BlockingQueue<String> requests = new LinkedBlockingQueue<>();
+    Thread reader =
+        new Thread(
+            () -> {
+              new BufferedReader(new InputStreamReader(System.in)).lines().forEach(requests::add);
+              Runtime.getRuntime().halt(0);
+            });
+    reader.setDaemon(true);
+    reader.start();
+    return requests;
+  }
+
   public static void main(String[] args) throws Exception {
-    BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
-    for (String line; (line = in.readLine()) != null; ) {
+    for (BlockingQueue<String> requests = requests(); ; ) {
       String answer;
       try {
-        String[] words = line.trim().split(" +");
-        Group group = new Group(Integer.parseInt(words[3]), Integer.parseInt(words[4]), Integer.parseInt(words[5]));
-        answer =
-            "ok "
-                + switch (words[0]) {
-                  case "time" -> Long.toString(time(words[1], words[2], group));
-                  case "end" -> end(words[1], words[2], group);
-                  default -> throw new IllegalArgumentException("no command is called " + words[0]);
-                };
+        answer = "ok " + answer(requests.take().trim().split(" +"));
       } catch (Throwable e) {
         answer = "error " + String.valueOf(e).replace('\n', ' ');
       }

@@ -4,25 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"strings"
+	"io"
+	"runtime"
+	"slices"
 	"time"
 
 	"github.com/incremental-rebalance/assignor/internal/measure"
 	"github.com/incremental-rebalance/assignor/internal/peers"
-)
-
-// The functions that are measured.
-const (
-	floor       = "floor"
-	assign      = "Assign"
-	leader      = "leader step"
-	franz       = "franz-go"
-	franzLeader = "franz-go's leader"
-	sarama      = "sarama"
-	streamsHA   = "Streams HA"
-	streamsPick = "Streams sticky"
 )
 
 // row is what came out for a case: times by function, or why there are none.
@@ -35,59 +23,99 @@ type row struct {
 // bench measures and prints.
 type bench struct {
 	options
-	which   string
-	streams *peers.Streams
-	slow    map[string]int // by function, the fewest tasks with which it was too slow
+	out           io.Writer
+	streams       *peers.Streams
+	noStreams     error // why there is no streams although it was asked for
+	failures      []string
+	started, said time.Time
 }
 
-func (b *bench) run() error {
+func (b *bench) run(ctx context.Context) error {
 	cases := b.cases()
 	rows := make([]*row, 0, len(cases))
 	for i, c := range cases {
-		progress("[%d/%d] %v", i+1, len(cases), c)
-		r, err := b.measure(c)
+		b.progress("%d of %d: %s tasks, %s, %d standbys", i+1, len(cases), size(c), c.State, c.Standbys)
+		r, err := b.measure(ctx, c)
 		if err != nil {
 			return fmt.Errorf("%v: %w", c, err)
 		}
 		rows = append(rows, r)
 	}
+	ends := b.ends(ctx)
+	growth, err := b.growth(ctx)
+	if err != nil {
+		return err
+	}
+	memory, err := b.memory()
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	b.printHead()
+	b.printSummary(rows)
+	b.printRatios(rows)
 	b.printTimes(rows)
-	if err := b.printGrowth(); err != nil {
-		return err
-	}
-	if err := b.printMemory(); err != nil {
-		return err
-	}
-	return b.printSettled()
+	b.printEnds(ends)
+	b.printGrowth(growth)
+	b.printMemory(memory)
+	b.printFailures()
+	return nil
 }
 
+// cases are the rows of the tables.
 func (b *bench) cases() []measure.Case {
 	var cases []measure.Case
 	for _, c := range b.sizes {
-		for _, c.State = range []string{measure.Cold, measure.Steady, measure.Join, measure.Leave, measure.Drain} {
-			cases = append(cases, c)
-		}
-		c.Standbys = 1
-		for _, c.State = range []string{measure.Steady, measure.Join, measure.Leave, measure.Drain} {
-			cases = append(cases, c)
+		for c.Standbys = range 2 {
+			for _, c.State = range []string{measure.Cold, measure.Steady, measure.Join, measure.Leave, measure.Leave10, measure.Drain} {
+				cases = append(cases, c)
+			}
 		}
 	}
 	return cases
 }
 
+// taking are the contenders that take part, with so many standbys.
+func (b *bench) taking(standbys int) []contender {
+	var all []contender
+	for _, f := range contenders {
+		if f.peer != "" && !slices.Contains(b.peers, f.peer) || f.inJava != "" && b.streams == nil || standbys > 0 && !f.standbys {
+			continue
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
 // measure takes the functions that have the case in turns.
-func (b *bench) measure(c measure.Case) (*row, error) {
+func (b *bench) measure(ctx context.Context, c measure.Case) (*row, error) {
 	r := &row{Case: c, times: map[string][]time.Duration{}, notes: map[string]string{}}
-	functions, names, err := b.own(c)
+	least, err := floorOf(c)
 	if err != nil {
 		return nil, err
 	}
-	theirs, theirNames, err := b.theirs(r)
-	if err != nil {
-		return nil, err
+	turn := 0
+	first := func() (time.Duration, error) {
+		if turn++; time.Since(b.said) > 10*time.Second {
+			b.progress("  round %d of %d", turn, b.rounds)
+		}
+		return least()
 	}
-	names = append(names, theirNames...)
-	times, err := measure.Sample(b.rounds, b.limit, append(functions, theirs...)...)
+	functions, names := []measure.Function{first}, []string{floor}
+	for _, f := range b.taking(c.Standbys) {
+		function, err := b.function(ctx, f, c)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			b.note(r, f.name, err)
+			continue
+		}
+		functions, names = append(functions, b.unlessItFails(ctx, r, f.name, function)), append(names, f.name)
+	}
+	times, err := measure.Sample(b.rounds, 0, functions...)
 	if err != nil {
 		return nil, err
 	}
@@ -97,141 +125,115 @@ func (b *bench) measure(c measure.Case) (*row, error) {
 	return r, nil
 }
 
-// own are the floor and the library.
-func (b *bench) own(c measure.Case) (functions []measure.Function, names []string, err error) {
-	in, err := c.Input()
-	if err != nil {
-		return nil, nil, err
-	}
-	steady := c
-	steady.State, steady.Standbys = measure.Steady, 0
-	before, err := steady.Input()
-	if err != nil {
-		return nil, nil, err
-	}
-	least, err := measure.Timed(func() error {
-		measure.Floor(before.Members, before.Config.Topology)
-		return nil
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	functions, names = append(functions, least), append(names, floor)
-	for _, f := range []function{{assign, peers.Assign}, {leader, peers.LeaderStep}} {
-		timed, err := f.timed(in)
-		if err != nil {
-			return nil, nil, err
+// unlessItFails takes a function that fails out of the row, and lets the others go on.
+func (b *bench) unlessItFails(ctx context.Context, r *row, name string, f measure.Function) measure.Function {
+	return func() (time.Duration, error) {
+		if ctx.Err() != nil || r.notes[name] != "" {
+			return 0, ctx.Err()
 		}
-		functions, names = append(functions, timed), append(names, f.name)
+		took, err := f()
+		if err != nil && ctx.Err() == nil {
+			b.note(r, name, err)
+		}
+		return took, ctx.Err()
 	}
-	return functions, names, nil
 }
 
-type function struct {
-	name  string
-	round func(*measure.Input) (peers.Round, error)
+// note says in a cell why there are no times.
+func (b *bench) note(r *row, name string, err error) {
+	if errors.Is(err, peers.ErrTooSlow) {
+		b.progress("  %s takes longer than %v: left out", name, b.limit)
+		r.notes[name] = fmt.Sprintf("> %v", b.limit)
+		return
+	}
+	b.progress("  %s: %v", name, err)
+	r.notes[name] = "failed"
+	b.failures = append(b.failures, fmt.Sprintf("%s, %v: %v", name, r.Case, err))
 }
 
-// timed checks the round first.
-func (f function) timed(in *measure.Input) (measure.Function, error) {
-	round, err := f.round(in)
+// floorOf is the floor of a case: of as many tasks and members when nothing happens.
+func floorOf(c measure.Case) (measure.Function, error) {
+	c.State, c.Standbys = measure.Steady, 0
+	in, err := c.Input()
 	if err != nil {
 		return nil, err
 	}
-	if err := round.Check(); err != nil {
-		return nil, fmt.Errorf("%s: %w", f.name, err)
-	}
-	return measure.Timed(round.Decide)
+	return measure.Timed(func() error {
+		measure.Floor(in.Members, in.Config.Topology)
+		return nil
+	})
 }
 
-// theirs are the other libraries that know the case.
-func (b *bench) theirs(r *row) (functions []measure.Function, names []string, err error) {
-	switch r.State {
-	case measure.Cold, measure.Steady, measure.Join, measure.Leave:
-	default:
-		return nil, nil, nil
+// growth measures Assign on ten times as many tasks as in the last size, on as many members: a row a case.
+func (b *bench) growth(ctx context.Context) ([]*row, error) {
+	last := b.sizes[len(b.sizes)-1]
+	if last.Tasks > 100_000 {
+		return nil, nil
 	}
-	var inGo []function
-	if r.Standbys == 0 && strings.Contains(b.which, "franz") {
-		inGo = append(inGo, function{franz, peers.Franz}, function{franzLeader, peers.FranzLeader})
-	}
-	if r.Standbys == 0 && strings.Contains(b.which, "sarama") && b.inTime(r, sarama, func() error { return b.probe(r.Case) }) {
-		inGo = append(inGo, function{sarama, peers.Sarama})
-	}
-	in, err := r.Input()
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, f := range inGo {
-		timed, err := f.timed(in)
+	b.progress("%s with ten times the tasks", assign)
+	var rows []*row
+	for _, c := range b.cases() {
+		if c.Tasks != last.Tasks || c.Members != last.Members {
+			continue
+		}
+		r := &row{Case: c, times: map[string][]time.Duration{}}
+		var functions []measure.Function
+		for _, factor := range []int{1, 10} {
+			c.Tasks = last.Tasks * factor
+			in, err := c.Input()
+			if err != nil {
+				return nil, err
+			}
+			f, err := measure.Timed(func() error { _, err := in.Assign(); return errors.Join(err, ctx.Err()) })
+			if err != nil {
+				return nil, err
+			}
+			functions = append(functions, f)
+		}
+		times, err := measure.Sample(b.rounds, 0, functions...)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		functions, names = append(functions, timed), append(names, f.name)
+		r.times["1"], r.times["10"] = times[0], times[1]
+		rows = append(rows, r)
 	}
-	if b.streams == nil {
-		return functions, names, nil
-	}
-	for _, in := range []struct{ java, name string }{{peers.HighAvailability, streamsHA}, {peers.Sticky, streamsPick}} {
-		timed := func() (time.Duration, error) { return b.streams.Time(in.java, r.Case) }
-		if b.inTime(r, in.name, func() error { _, err := timed(); return err }) {
-			functions, names = append(functions, timed), append(names, in.name)
+	return rows, nil
+}
+
+// memory counts what one decision of a steady group allocates: bytes and allocations, by size and function.
+func (b *bench) memory() (map[measure.Case]map[string][2]uint64, error) {
+	b.progress("memory")
+	all := map[measure.Case]map[string][2]uint64{}
+	for _, c := range b.sizes {
+		c.State = measure.Steady
+		in, err := c.Input()
+		if err != nil {
+			return nil, err
+		}
+		all[c] = map[string][2]uint64{floor: allocated(func() { measure.Floor(in.Members, in.Config.Topology) })}
+		for _, f := range b.counted() {
+			round, err := f.inGo(in)
+			if err != nil {
+				return nil, err
+			}
+			all[c][f.name] = allocated(func() { err = round.Decide() })
+			if err != nil {
+				return nil, err
+			}
 		}
 	}
-	return functions, names, nil
+	return all, nil
 }
 
-// inTime reports whether a function can be measured, and notes why not. One that was too slow is not asked for more tasks.
-func (b *bench) inTime(r *row, name string, once func() error) bool {
-	if least, ok := b.slow[name]; ok && r.Tasks >= least {
-		r.notes[name] = "slow"
-		return false
-	}
-	err := once()
-	switch {
-	case err == nil:
-		return true
-	case errors.Is(err, peers.ErrTooSlow):
-		progress("  %s takes longer than %v: left out from here on", name, b.limit)
-		b.slow[name] = r.Tasks
-		r.notes[name] = "slow"
-	default:
-		progress("  %s: %v", name, err)
-		r.notes[name] = "fails"
-	}
-	return false
+// counted are the contenders whose allocations are counted: sarama takes too long for that.
+func (b *bench) counted() []contender {
+	return slices.DeleteFunc(b.taking(0), func(f contender) bool { return f.inGo == nil || f.peer == "sarama" })
 }
 
-// probe decides a case of sarama in a process of its own, which can be stopped.
-func (b *bench) probe(c measure.Case) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), b.limit)
-	defer cancel()
-	probe := exec.CommandContext(ctx, self, "-probe", fmt.Sprintf("%s %d %d", c.State, c.Tasks, c.Members))
-	probe.Stderr = os.Stderr
-	if err := probe.Run(); ctx.Err() != nil {
-		return peers.ErrTooSlow
-	} else if err != nil {
-		return err
-	}
-	return nil
-}
-
-func decideOnce(probe string) error {
-	var c measure.Case
-	if _, err := fmt.Sscan(probe, &c.State, &c.Tasks, &c.Members); err != nil {
-		return err
-	}
-	in, err := c.Input()
-	if err != nil {
-		return err
-	}
-	round, err := peers.Sarama(in)
-	if err != nil {
-		return err
-	}
-	return round.Decide()
+func allocated(f func()) [2]uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return [2]uint64{after.TotalAlloc - before.TotalAlloc, after.Mallocs - before.Mallocs}
 }
