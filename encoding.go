@@ -152,6 +152,41 @@ func (m *Member) UnmarshalBinary(data []byte) error {
 	return d.err
 }
 
+// ReportDecoder reads the reports of a round for its leader. It does what [Member.UnmarshalBinary] does in half the time, for two
+// reasons: it keeps the memory that it works in from one report to the next, and of the copies of the leader's memory, which as
+// many members echo as keep it ([MemoryKeepers]), it reads one.
+//
+// The zero value is ready to use. It must not be used by two goroutines at once.
+type ReportDecoder struct {
+	// Known is the generation of the newest memory that the leader has, 0 for none. A memory that is not newer is skipped, even if
+	// its bytes are corrupt, and then [Member.Memory] is nil; one that is newer is read, and its generation becomes Known.
+	Known int32
+
+	sets []wireSet
+	gaps []gapRun
+}
+
+// Decode returns the report that data holds; it keeps no reference to data. It fails with [ErrCorrupt] or [ErrVersion].
+func (r *ReportDecoder) Decode(data []byte) (Member, error) {
+	d := newDecoder(data)
+	d.sets, d.gaps = r.sets, r.gaps
+	if known := knownGeneration(r.Known); known > 0 {
+		d.newerThan = int64(known)
+	}
+	m := d.report()
+	if d.recount() {
+		m = d.report()
+	}
+	r.sets, r.gaps = d.sets, d.gaps
+	if d.err != nil {
+		return Member{}, d.err
+	}
+	if m.Memory != nil {
+		r.Known = m.Memory.Generation
+	}
+	return m, nil
+}
+
 // AppendBinary appends what MarshalBinary returns to b.
 func (ma MemberAssignment) AppendBinary(b []byte) ([]byte, error) {
 	e := encoder{buf: b, who: ma.Member}
@@ -170,9 +205,10 @@ func (ma MemberAssignment) MarshalBinary() ([]byte, error) { return ma.AppendBin
 // fails with [ErrCorrupt] or [ErrVersion], and then ma is as it was.
 func (ma *MemberAssignment) UnmarshalBinary(data []byte) error {
 	d := newDecoder(data)
-	v, _ := d.assignment(memorySkipped)
+	d.newerThan = noMemory
+	v, _ := d.assignment()
 	if d.recount() {
-		v, _ = d.assignment(memorySkipped)
+		v, _ = d.assignment()
 	}
 	if d.err == nil {
 		*ma = v
@@ -217,9 +253,9 @@ func (a *Assignment) UnmarshalBinary(data []byte) error {
 // they fail. They read what every minor version of the format writes.
 func Decode(payload []byte) (MemberAssignment, *Assignment, error) {
 	d := newDecoder(payload)
-	ma, memory := d.assignment(memoryRead)
+	ma, memory := d.assignment()
 	if d.recount() {
-		ma, memory = d.assignment(memoryRead)
+		ma, memory = d.assignment()
 	}
 	if d.err != nil {
 		return MemberAssignment{}, nil, d.err

@@ -44,6 +44,9 @@ func checkDecoder(t *testing.T, kind string, data []byte) {
 	var err error
 	cost := allocated(func() { v, err = decodeValue(kind, data) })
 	require.Equal(t, given, data, "the data is read only")
+	if kind == "report" {
+		checkReportDecoder(t, data, v, err)
+	}
 	bound := 64<<10 + 256*len(data) + 60*v.tasks() // of data that proves to be corrupt only at its end, freeTasks tasks have been read
 	require.LessOrEqual(t, cost, uint64(bound), "%d bytes that yield %d tasks", len(data), v.tasks())
 	if err != nil {
@@ -61,6 +64,21 @@ func checkDecoder(t *testing.T, kind string, data []byte) {
 	twice, err := decodeValue(kind, again)
 	require.NoError(t, err)
 	require.Equal(t, v, twice)
+}
+
+// checkReportDecoder checks that a ReportDecoder that has read something else before reads data as UnmarshalBinary does.
+func checkReportDecoder(t *testing.T, data []byte, want decoded, wantErr error) {
+	t.Helper()
+	var r ReportDecoder
+	other, err := newGenerator(1).member().MarshalBinary()
+	require.NoError(t, err)
+	_, err = r.Decode(other)
+	require.NoError(t, err)
+	m, err := r.Decode(data)
+	require.Equal(t, wantErr, err)
+	if err == nil {
+		require.Equal(t, *want.member, m)
+	}
 }
 
 // decoded is a value of any kind and what came with it.
@@ -96,7 +114,7 @@ func skippedFields(kind string, data []byte) int {
 	case "report":
 		d.report()
 	case "assignment":
-		d.assignment(memoryRead)
+		d.assignment()
 	case "memory":
 		d.memory()
 	}

@@ -138,13 +138,8 @@ func (d *decoder) memory() Assignment {
 
 // memoryBody reads an Assignment that other bytes may follow.
 func (d *decoder) memoryBody() (a Assignment) {
-	d.header(kindMemory)
-	d.who = ""
-	flags := int(d.byte())
-	if flags&^memoryFlags != 0 {
-		d.fail("flags %#x", flags)
-	}
-	a.Generation = int32(uint32(d.number(math.MaxUint32, "generation")))
+	generation, flags := d.memoryHead()
+	a.Generation = generation
 	instances := d.instanceTable()
 	a.Members = d.members(a.Generation, instances)
 	if flags&flagDeparted != 0 {
@@ -154,6 +149,16 @@ func (d *decoder) memoryBody() (a Assignment) {
 		d.fields(func(uint64) bool { return false })
 	}
 	return a
+}
+
+// memoryHead reads what a memory begins with.
+func (d *decoder) memoryHead() (generation int32, flags int) {
+	d.header(kindMemory)
+	d.who = ""
+	if flags = int(d.byte()); flags&^memoryFlags != 0 {
+		d.fail("flags %#x", flags)
+	}
+	return int32(uint32(d.number(math.MaxUint32, "generation"))), flags
 }
 
 func (d *decoder) instanceTable() []string {

@@ -1,6 +1,7 @@
 package assignor
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"runtime"
@@ -11,6 +12,69 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+// A leader reads one of the memories that members echo, or none that it knows.
+func TestReportDecoder(t *testing.T) {
+	g := newGenerator(3)
+	report := func(generation int32) []byte {
+		m := g.member()
+		m.Memory = &Assignment{Generation: generation, Members: []MemberAssignment{{Member: "S1", Generation: generation}}}
+		data, err := m.MarshalBinary()
+		require.NoError(t, err)
+		return data
+	}
+	for _, c := range []struct {
+		known   int32
+		echoed  []int32
+		read    []bool
+		thenHas int32
+	}{
+		{known: 0, echoed: []int32{7, 7, 7}, read: []bool{true, false, false}, thenHas: 7},
+		{known: 7, echoed: []int32{7, 6, 7}, read: []bool{false, false, false}, thenHas: 7},
+		{known: 7, echoed: []int32{6, 8, 9, 8}, read: []bool{false, true, true, false}, thenHas: 9},
+		{known: 0, echoed: []int32{0, 1}, read: []bool{true, true}, thenHas: 1},
+		{known: math.MaxInt32, echoed: []int32{1}, read: []bool{true}, thenHas: 1},
+		{known: 3, echoed: []int32{math.MaxInt32, -1, 4}, read: []bool{false, false, true}, thenHas: 4},
+	} {
+		r := ReportDecoder{Known: c.known}
+		for i, generation := range c.echoed {
+			data := report(generation)
+			var want Member
+			require.NoError(t, want.UnmarshalBinary(data))
+			if !c.read[i] {
+				want.Memory = nil
+			}
+			m, err := r.Decode(data)
+			require.NoError(t, err)
+			require.Equal(t, want, m, "%+v, %d", c, i)
+		}
+		require.Equal(t, c.thenHas, r.Known, "%+v", c)
+	}
+}
+
+// What a ReportDecoder skips it does not check, but the memory's beginning, which says how new it is.
+func TestReportDecoderCorrupt(t *testing.T) {
+	m := Member{ID: "A", Memory: &Assignment{Generation: 7, Members: []MemberAssignment{{Member: "A", Active: []TaskID{{0, 1}, {0, 5}}}}}}
+	data, err := m.MarshalBinary()
+	require.NoError(t, err)
+	end := bytes.Clone(data)
+	end[len(end)-1] = 0xff
+	r := ReportDecoder{Known: 7}
+	_, err = r.Decode(end)
+	require.NoError(t, err)
+	r.Known = 6
+	_, err = r.Decode(end)
+	require.ErrorIs(t, err, ErrCorrupt)
+	require.Equal(t, int32(6), r.Known)
+
+	begin := bytes.Clone(data)
+	begin[bytes.IndexByte(begin, kindMemory.header())] = 0x3f
+	r.Known = 7
+	_, err = r.Decode(begin)
+	require.ErrorIs(t, err, ErrVersion)
+	_, err = r.Decode(data)
+	require.NoError(t, err, "it reads on after an error")
+}
 
 // A valid value comes back as it was, and what came back is coded in the same bytes.
 func TestEncodingRoundTrip(t *testing.T) {

@@ -45,10 +45,10 @@ const (
 // tagMemory is the tag of the memory in a report and in an assignment.
 const tagMemory = 1
 
-// Whether [decoder.assignment] reads the memory that came with it.
+// Generations that memories are newer than: all of them, and none.
 const (
-	memorySkipped = false
-	memoryRead    = true
+	anyMemory = math.MinInt64
+	noMemory  = math.MaxInt64
 )
 
 // flag returns bit where set, else 0.
@@ -287,7 +287,7 @@ func (d *decoder) report() Member {
 		m.Standbys = d.replicaList()
 	}
 	if flags&flagFields != 0 {
-		m.Memory = d.memoryField(memoryRead)
+		m.Memory = d.memoryField()
 	}
 	d.finish()
 	return m
@@ -318,10 +318,10 @@ func (d *decoder) tags() map[string]string {
 	return tags
 }
 
-// memoryField reads the tagged fields of a report or an assignment, and returns the memory among them.
-func (d *decoder) memoryField(read bool) (memory *Assignment) {
+// memoryField reads the tagged fields of a report or an assignment, and returns the memory among them if it is wanted.
+func (d *decoder) memoryField() (memory *Assignment) {
 	d.fields(func(tag uint64) bool {
-		if tag != tagMemory || !read {
+		if tag != tagMemory || !d.wantsMemory() {
 			return false
 		}
 		outer, who := d.kind, d.who
@@ -333,8 +333,18 @@ func (d *decoder) memoryField(read bool) (memory *Assignment) {
 	return memory
 }
 
-// assignment reads a MemberAssignment and, where read is memoryRead, the memory that came with it.
-func (d *decoder) assignment(read bool) (ma MemberAssignment, memory *Assignment) {
+// wantsMemory reports whether the memory that follows is newer than newerThan. One that is corrupt at its beginning is to be read.
+func (d *decoder) wantsMemory() bool {
+	if d.newerThan == anyMemory || d.newerThan == noMemory {
+		return d.newerThan == anyMemory
+	}
+	peek := *d
+	generation, _ := peek.memoryHead()
+	return peek.err != nil || int64(knownGeneration(generation)) > d.newerThan
+}
+
+// assignment reads a MemberAssignment and the memory that came with it.
+func (d *decoder) assignment() (ma MemberAssignment, memory *Assignment) {
 	id, flags := d.identity(kindAssignment, assignmentFlags)
 	ma.Member, ma.Instance, ma.Version, ma.Generation, ma.Leaving = id.name, id.instance, id.version, id.generation, id.leaving
 	ma.FollowUp = flags&flagFollowUp != 0
@@ -347,7 +357,7 @@ func (d *decoder) assignment(read bool) (ma MemberAssignment, memory *Assignment
 	ma.Learners, _ = d.listIf(flags & flagLearners)
 	ma.Standbys, _ = d.listIf(flags & flagStandbys)
 	if flags&flagFields != 0 {
-		memory = d.memoryField(read)
+		memory = d.memoryField()
 	}
 	d.finish()
 	return ma, memory

@@ -78,6 +78,8 @@ type decoder struct {
 	err      error
 	skipped  int // tagged fields with unknown tags
 
+	newerThan int64 // only a memory of a later generation is read
+
 	// A few bytes may stand for a great many tasks. So that bytes which turn out to be corrupt never cost more memory than a
 	// multiple of their length, tasks are only counted once there are more than free of them; where nothing was corrupt,
 	// recount starts again and they are all returned.
@@ -90,7 +92,7 @@ type decoder struct {
 func freeTasks(n int) int { return 256 + 8*n }
 
 func newDecoder(data []byte) decoder {
-	return decoder{data: data, end: len(data), free: freeTasks(len(data))}
+	return decoder{data: data, end: len(data), free: freeTasks(len(data)), newerThan: anyMemory}
 }
 
 // recount reports whether the data must be read again from its beginning, now that all of it is known to be valid.
@@ -98,7 +100,7 @@ func (d *decoder) recount() bool {
 	if d.err != nil || !d.counting() {
 		return false
 	}
-	*d = decoder{data: d.data, end: len(d.data), free: MaxTasks, sets: d.sets[:0], gaps: d.gaps[:0]}
+	*d = decoder{data: d.data, end: len(d.data), free: MaxTasks, newerThan: d.newerThan, sets: d.sets[:0], gaps: d.gaps[:0]}
 	return true
 }
 

@@ -44,6 +44,7 @@ func (p plan) IntoSyncAssignment() []kmsg.SyncGroupRequestGroupAssignment { retu
 // what it owns.
 func (b *Balancer) MemberBalancer(members []kmsg.JoinGroupResponseMember) (kgo.GroupMemberBalancer, map[string]struct{}, error) {
 	r := &round{b: b}
+	decoder := b.reportDecoder()
 	seen := make(map[string]bool, len(members))
 	for _, m := range members {
 		if m.MemberID == "" || seen[m.MemberID] {
@@ -51,7 +52,7 @@ func (b *Balancer) MemberBalancer(members []kmsg.JoinGroupResponseMember) (kgo.G
 			continue
 		}
 		seen[m.MemberID] = true
-		report, err := b.topology.readReport(m)
+		report, err := b.topology.readReport(decoder, m)
 		if err != nil {
 			b.report(fmt.Errorf("franz: report of member %s, which counts as running what it owns: %w", m.MemberID, err))
 			r.unread = append(r.unread, len(r.reports))
@@ -66,12 +67,22 @@ func (b *Balancer) MemberBalancer(members []kmsg.JoinGroupResponseMember) (kgo.G
 	return r, b.topology.sourceTopics(), nil
 }
 
+// reportDecoder returns a decoder that reads no memory that this member has itself.
+func (b *Balancer) reportDecoder() *assignor.ReportDecoder {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	d := &assignor.ReportDecoder{}
+	if b.memory.assignment != nil {
+		d.Known = b.memory.assignment.Generation
+	}
+	return d
+}
+
 // readReport returns a member's report. Where the report cannot be read, it is made of what the metadata says (a
 // member that cannot learn), and the error says why.
-func (t *topology) readReport(m kmsg.JoinGroupResponseMember) (assignor.Member, error) {
+func (t *topology) readReport(decoder *assignor.ReportDecoder, m kmsg.JoinGroupResponseMember) (assignor.Member, error) {
 	var meta kmsg.ConsumerMemberMetadata
-	var report assignor.Member
-	err := decodeReport(m.ProtocolMetadata, &meta, &report)
+	report, err := decodeReport(decoder, m.ProtocolMetadata, &meta)
 	if err != nil {
 		owned := map[string][]int32{}
 		for _, o := range meta.OwnedPartitions {
@@ -87,12 +98,12 @@ func (t *topology) readReport(m kmsg.JoinGroupResponseMember) (assignor.Member, 
 }
 
 // decodeReport reads what it can. A panic is an error.
-func decodeReport(data []byte, meta *kmsg.ConsumerMemberMetadata, report *assignor.Member) (err error) {
+func decodeReport(decoder *assignor.ReportDecoder, data []byte, meta *kmsg.ConsumerMemberMetadata) (report assignor.Member, err error) {
 	defer recovered(&err)
 	if err := meta.ReadFrom(data); err != nil {
-		return err
+		return report, err
 	}
-	return report.UnmarshalBinary(meta.UserData)
+	return decoder.Decode(meta.UserData)
 }
 
 // boundUnread lowers the generations of reports that could not be read to what the others know: those are the broker's numbers,

@@ -30,7 +30,7 @@ func Assign(in *measure.Input) (Round, error) {
 }
 
 // LeaderStep is all that a leader does in a round with the library: decode what the members report, decide, and encode what they
-// get. The reports of those that keep the memory echo it.
+// get. The reports of those that keep the memory echo it; this leader knows it, as one does that has decided the last round.
 func LeaderStep(in *measure.Input) (Round, error) {
 	reports, err := reportsOf(in)
 	if err != nil {
@@ -38,8 +38,13 @@ func LeaderStep(in *measure.Input) (Round, error) {
 	}
 	step := func() ([]assignor.Member, [][]byte, error) {
 		members := make([]assignor.Member, len(reports))
+		var decoder assignor.ReportDecoder
+		if in.Memory != nil {
+			decoder.Known = in.Memory.Generation
+		}
 		for m, report := range reports {
-			if err := members[m].UnmarshalBinary(report); err != nil {
+			var err error
+			if members[m], err = decoder.Decode(report); err != nil {
 				return nil, nil, err
 			}
 			members[m].ID = in.Members[m].ID
