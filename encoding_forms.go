@@ -1,41 +1,42 @@
 package assignor
 
 import (
+	"encoding/binary"
 	"math"
 	"math/bits"
 )
 
-// set appends a set as its plan says, without a head.
-func (e *encoder) set(s *partitionSet, p setPlan) {
+// append appends the set to b as its plan says, without a head.
+func (s *partitionSet) append(b []byte, p setPlan) []byte {
 	if p.form == formGaps {
-		e.gapsForm(s, uint(p.k))
-		return
+		return s.appendGaps(b, uint(p.k))
 	}
 	if p.step > 1 && p.form != formStride {
-		e.uvarint(uint64(p.step - 2))
+		b = binary.AppendUvarint(b, uint64(p.step-2))
 	}
-	e.uvarint(uint64(s.first))
+	b = binary.AppendUvarint(b, uint64(s.first))
 	switch p.form {
 	case formStride:
-		e.uvarint(uint64(p.step - 2))
-		e.uvarint(uint64(s.n - 2))
+		b = binary.AppendUvarint(b, uint64(p.step-2))
+		return binary.AppendUvarint(b, uint64(s.n-2))
 	case formRun:
-		e.uvarint(uint64(s.n - 2))
+		return binary.AppendUvarint(b, uint64(s.n-2))
 	case formRuns, formStridedRuns:
-		e.runsForm(s, p.step)
+		return s.appendRuns(b, p.step)
 	case formBitmap, formStridedBitmap:
-		e.bitmapForm(s, p.step)
+		return s.appendBitmap(b, p.step)
 	}
+	return b
 }
 
-func (e *encoder) runsForm(s *partitionSet, step uint32) {
+func (s *partitionSet) appendRuns(b []byte, step uint32) []byte {
 	runs := uint64(1)
 	for _, g := range s.gaps {
 		if g.gap != step {
 			runs += uint64(g.times)
 		}
 	}
-	e.uvarint(runs - 2)
+	b = binary.AppendUvarint(b, runs-2)
 	length := uint64(1)
 	for _, g := range s.gaps {
 		if g.gap == step {
@@ -43,16 +44,16 @@ func (e *encoder) runsForm(s *partitionSet, step uint32) {
 			continue
 		}
 		for range g.times {
-			e.uvarint(length - 1)
-			e.uvarint(uint64(g.gap/step - 2))
+			b = binary.AppendUvarint(b, length-1)
+			b = binary.AppendUvarint(b, uint64(g.gap/step-2))
 			length = 1
 		}
 	}
-	e.uvarint(length - 1)
+	return binary.AppendUvarint(b, length-1)
 }
 
-func (e *encoder) gapsForm(s *partitionSet, k uint) {
-	w := bitWriter{buf: e.buf}
+func (s *partitionSet) appendGaps(b []byte, k uint) []byte {
+	w := bitWriter{buf: b}
 	w.gamma(uint64(s.n - 1))
 	w.put(uint64(k), riceParameterBits)
 	width := uint(bits.Len32(s.first))
@@ -65,21 +66,20 @@ func (e *encoder) gapsForm(s *partitionSet, k uint) {
 			w.rice(uint64(g.gap-1), k)
 		}
 	}
-	e.buf = w.close()
+	return w.close()
 }
 
-func (e *encoder) bitmapForm(s *partitionSet, step uint32) {
+func (s *partitionSet) appendBitmap(b []byte, step uint32) []byte {
 	span, _, _ := s.extent()
 	span /= step
-	e.uvarint(uint64(span - 2))
-	w := bitWriter{buf: e.buf}
+	w := bitWriter{buf: binary.AppendUvarint(b, uint64(span-2))}
 	left := span - 1 // the last bit is not written
 	for _, g := range s.gaps {
 		for range g.times {
 			w.zerosAndOne(g.gap/step-1, &left)
 		}
 	}
-	e.buf = w.close()
+	return w.close()
 }
 
 // zerosAndOne appends n zeros and a one, of which there is only room for left bits.

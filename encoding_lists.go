@@ -2,6 +2,7 @@ package assignor
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math"
 	"slices"
 )
@@ -24,14 +25,15 @@ type wireSet struct {
 
 // taskList appends a list that is not empty.
 func (e *encoder) taskList(tasks []TaskID) {
-	next := int32(0)
+	next, buf, gaps := int32(0), e.buf, e.gaps
 	for len(tasks) > 0 {
-		s := firstSet(tasks, e.gaps[:0])
-		e.gaps = s.gaps
-		e.headAndSet(&s, tasks[0].Subtopology-next, s.n < len(tasks))
+		s := firstSet(tasks, gaps[:0])
+		gaps = s.gaps
+		buf = s.appendWithHead(buf, tasks[0].Subtopology-next, s.n < len(tasks))
 		next = tasks[0].Subtopology + 1
 		tasks = tasks[s.n:]
 	}
+	e.buf, e.gaps = buf, gaps
 }
 
 // firstSet returns the tasks that are of the same subtopology as the first one. It appends their gaps to gaps.
@@ -56,17 +58,18 @@ func appendGap(gaps []gapRun, gap uint32) []gapRun {
 	return append(gaps, gapRun{gap, 1})
 }
 
-func (e *encoder) headAndSet(s *partitionSet, subtopology int32, more bool) {
+// appendWithHead appends the set to b. subtopology is how far that is behind the least it can be; more says that a set follows.
+func (s *partitionSet) appendWithHead(b []byte, subtopology int32, more bool) []byte {
 	p := s.plan()
 	head := byte(p.form) | byte(min(subtopology, headLong))<<headShift
 	if more {
 		head |= headMore
 	}
-	e.byte(head)
+	b = append(b, head)
 	if subtopology >= headLong {
-		e.uvarint(uint64(subtopology - headLong))
+		b = binary.AppendUvarint(b, uint64(subtopology-headLong))
 	}
-	e.set(s, p)
+	return s.append(b, p)
 }
 
 // positions appends a set of positions, which are in order and at least one.
@@ -76,7 +79,7 @@ func (e *encoder) positions(positions []uint32) {
 		s.gaps = appendGap(s.gaps, positions[i]-positions[i-1])
 	}
 	e.gaps = s.gaps
-	e.headAndSet(&s, 0, false)
+	e.buf = s.appendWithHead(e.buf, 0, false)
 }
 
 // normal returns tasks in order and without duplicates: tasks itself, where it is so.

@@ -63,11 +63,7 @@ func naiveSizes(s *partitionSet) map[int]int {
 }
 
 func eachForm(s *partitionSet, visit func(p setPlan, data []byte)) {
-	try := func(p setPlan) {
-		e := encoder{}
-		e.set(s, p)
-		visit(p, e.buf)
-	}
+	try := func(p setPlan) { visit(p, s.append(nil, p)) }
 	if s.n == 1 {
 		try(setPlan{form: formSingle, step: 1})
 		return
