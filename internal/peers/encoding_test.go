@@ -40,8 +40,10 @@ func benchmarkLeaderStepBytes(b *testing.B, g *group) {
 	members := make([]assignor.Member, len(ours))
 	for b.Loop() {
 		start := time.Now()
+		var decoder assignor.ReportDecoder
 		for i, data := range ours {
-			if err := members[i].UnmarshalBinary(data); err != nil {
+			var err error
+			if members[i], err = decoder.Decode(data); err != nil {
 				b.Fatal(err)
 			}
 		}
