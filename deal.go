@@ -31,9 +31,15 @@ func (r *round) countSpread() {
 	}
 	r.spread = r.newSpread()
 	for s := range r.topology.subs {
-		for t := r.topology.start[s]; t < r.topology.start[s+1]; t++ {
-			if r.status[t] == placed {
-				r.spread.add(int32(s), r.plannedAt(t), 1)
+		first, end := r.topology.start[s], r.topology.start[s+1]
+		status := r.status[first:end]
+		for p, m := range r.dest[first:end] {
+			switch {
+			case status[p] != placed:
+			case m >= 0 && r.learning == nil:
+				r.spread.add(int32(s), r.instanceBy[m], 1)
+			default:
+				r.spread.add(int32(s), r.plannedAt(first+int32(p)), 1)
 			}
 		}
 	}

@@ -233,7 +233,7 @@ type handout struct {
 	slots  int       // learners that MaxLearners still admits
 	tasks  [][]int32 // by instance, the tasks that can get a learner, ascending
 	pooled [][]int32 // by class, the tasks without a copy at a receiver
-	held   []int32   // scratch: copies that receivers hold
+	ready  []int32   // scratch: copies that receivers hold
 	equal  []int32   // scratch: the tasks of those with the same lag
 }
 
@@ -280,8 +280,8 @@ func (r *round) atWork(c int32) bool {
 	return c != none && !r.caughtUp(c) && !r.copies[c].expired
 }
 
-// tasksOf returns, by instance and in id order, the placed tasks of a kind on the chosen instances that admit accepts. have is how
-// many there are on each.
+// tasksOf returns, by instance and in id order, the placed tasks of a kind on the chosen instances: those that nobody learns and that
+// are with an owner that runs them, and of the others those that admit accepts. have is how many there are on each.
 func (r *round) tasksOf(k *kind, have counts, chosen []bool, admit func(t int32) bool) [][]int32 {
 	lists := make([][]int32, len(r.instances))
 	room := r.int32s.take(have.on(chosen))
@@ -291,15 +291,19 @@ func (r *round) tasksOf(k *kind, have counts, chosen []bool, admit func(t int32)
 			lists[i], room = room[:0:n], room[n:]
 		}
 	}
+	quiet := r.learning == nil && r.stopped == nil
 	for s, class := range k.classOf {
 		if class == none {
 			continue
 		}
-		for t := r.topology.start[s]; t < r.topology.start[s+1]; t++ {
-			if r.status[t] != placed {
+		first, end := r.topology.start[s], r.topology.start[s+1]
+		owner, status := r.owner[first:end], r.status[first:end]
+		for p, m := range r.dest[first:end] {
+			if status[p] != placed {
 				continue
 			}
-			if i := r.at(t); chosen[i] && admit(t) {
+			t := first + int32(p)
+			if i := r.at(t); chosen[i] && (quiet && m == owner[p] || admit(t)) {
 				lists[i] = append(lists[i], t)
 			}
 		}
@@ -313,8 +317,14 @@ func (h *handout) shedFrom(i int32, surplus []int64) {
 	if !slices.ContainsFunc(surplus, isPositive) || len(h.tasks[i]) == 0 {
 		return
 	}
-	h.promoteCopies(i, surplus)
-	p := h.newPicker(i, slices.DeleteFunc(h.tasks[i], func(t int32) bool { return h.learnerAt(t) != none }))
+	if h.held != nil {
+		h.promoteCopies(i, surplus)
+	}
+	tasks := h.tasks[i]
+	if h.learning != nil {
+		tasks = slices.DeleteFunc(tasks, func(t int32) bool { return h.learnerAt(t) != none })
+	}
+	p := h.newPicker(i, tasks)
 	for class := range surplus {
 		for ; surplus[class] > 0 && h.slots > 0; surplus[class]-- {
 			t := p.next(int32(class), anyTask)
@@ -330,7 +340,7 @@ func (h *handout) shedFrom(i int32, surplus []int64) {
 // promoteCopies makes learners of copies that receivers with room hold, the smallest lag first. Those with the same lag come in
 // the order in which a picker takes their tasks.
 func (h *handout) promoteCopies(i int32, surplus []int64) {
-	held := h.held[:0]
+	held := h.ready[:0]
 	for _, t := range h.tasks[i] {
 		for c, end := h.copiesOf(t); c < end; c++ {
 			if h.canTake(t, c) {
@@ -338,7 +348,7 @@ func (h *handout) promoteCopies(i int32, surplus []int64) {
 			}
 		}
 	}
-	h.held = held
+	h.ready = held
 	slices.SortFunc(held, func(a, b int32) int { // copies are numbered by task, then member
 		return cmp.Or(cmp.Compare(h.copies[a].lag, h.copies[b].lag), cmp.Compare(a, b))
 	})

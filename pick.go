@@ -59,8 +59,9 @@ func (r *round) newPicker(i int32, tasks []int32) *picker {
 // groupLen returns how many of the tasks, which are sorted by member, then id, have the member and the subtopology of the first.
 func (r *round) groupLen(tasks []int32) int {
 	m, end := r.memberOf(tasks[0]), r.topology.start[r.topology.subOf(tasks[0])+1]
+	alone := len(r.instances[r.at(tasks[0])].members) == 1
 	n := 1
-	for n < len(tasks) && tasks[n] < end && r.memberOf(tasks[n]) == m {
+	for n < len(tasks) && tasks[n] < end && (alone || r.memberOf(tasks[n]) == m) {
 		n++
 	}
 	return n
