@@ -16,16 +16,23 @@ func (r *round) placeActives() {
 	if r.memory.prev == nil { // whoever nobody claims is an orphan, but for those of which there are copies
 		r.orphans = r.int32s.take(int(r.topology.size()) - r.claimed)[:0]
 	}
-	status, restoring := r.status[:len(r.dest)], r.restoring != nil
+	status, restoring, unknown := r.status[:len(r.dest)], r.restoring != nil, r.memory.prev == nil && r.held == nil
 	for t, o := range r.dest {
+		if o == none && unknown { // nobody ever had it
+			status[t] = unplaced
+			r.orphans = append(r.orphans, int32(t))
+			continue
+		}
 		if o == none || status[t] != placed || !keeps[o] || r.anyLearners && r.hasCopies(int32(t)) || restoring && r.isRestoring(int32(t)) {
 			r.placeActive(int32(t))
 		}
 	}
-	if len(r.orphans) == 0 || r.memory.prev == nil && r.held == nil {
+	if len(r.orphans) == 0 || unknown {
 		return
 	}
-	r.countPlanned()
+	if r.held != nil {
+		r.countPlanned()
+	}
 	r.orphans = slices.DeleteFunc(r.orphans, func(t int32) bool {
 		return r.hasCopies(t) && r.runHotCopy(t) || r.awaitInstance(t) || r.hasCopies(t) && (r.returnCold(t) || r.runBestCopy(t))
 	})

@@ -386,9 +386,15 @@ func (r *round) rememberOwners() {
 }
 
 func (r *round) rememberOwner(ids []TaskID, who int32) {
+	lastRan := r.memory.lastRan
+	sub, first, partitions := none, int32(0), uint32(0)
 	for _, id := range ids {
-		if t := r.topology.own(id); t != none && r.memory.lastRan[t] == nobody {
-			r.memory.lastRan[t] = who
+		if id.Subtopology != sub {
+			sub = id.Subtopology
+			first, partitions = r.topology.span(sub)
+		}
+		if uint32(id.Partition) < partitions && lastRan[first+id.Partition] == nobody {
+			lastRan[first+id.Partition] = who
 		}
 	}
 }

@@ -6,6 +6,9 @@ package assignor
 // setPlace decides that instance i runs the task; m is the member of it that should, none where any may.
 func (r *round) setPlace(t, i, m int32) {
 	r.status[t] = placed
+	if m == none && r.owner[t] == none && len(r.instances[i].members) == 1 {
+		m = r.instances[i].members[0]
+	}
 	r.dest[t] = m
 	if m == none {
 		r.dest[t] = onInstance(i)
