@@ -27,6 +27,14 @@ var (
 	_ func(assignor.Member, assignor.MemberAssignment, assignor.HandoverMode) assignor.Member = assignor.Member.Next
 )
 
+// Added after the first release.
+var (
+	_ func(*assignor.Assigner, []assignor.Member, *assignor.Assignment, assignor.Config) (*assignor.Assignment, error) = (*assignor.Assigner).Assign
+	_ func(*assignor.ReportDecoder, []byte) (assignor.Member, error)                                                   = (*assignor.ReportDecoder).Decode
+
+	_ = assignor.ReportDecoder{Known: int32(0)}
+)
+
 var (
 	_ func(*assignor.Assignment, int) ([][]byte, error)                     = (*assignor.Assignment).Encode
 	_ func([]byte) (assignor.MemberAssignment, *assignor.Assignment, error) = assignor.Decode
