@@ -78,9 +78,6 @@ func (r *round) generation() int32 {
 	return r.seen + 1
 }
 
-// runsNow reports whether the task is in its member's Active in this round.
-func (r *round) runsNow(t int32) bool { return !r.waits(t) }
-
 // listRunning lists what members run, what they must stop and what others learn meanwhile.
 func (r *round) listRunning(l *lists) {
 	active, owner, status := l.active, r.owner[:len(r.dest)], r.status[:len(r.dest)]
@@ -93,7 +90,7 @@ func (r *round) listRunning(l *lists) {
 	}
 	slices.Sort(r.learned)
 	for _, t := range slices.Compact(r.learned) {
-		if r.learnerAt(t) != none && r.runsNow(t) {
+		if r.learnerAt(t) != none && !r.waits(t) {
 			l.add(handoverList, t, r.by(t))
 		}
 	}
@@ -142,7 +139,7 @@ func (r *round) noteActives() {
 	slices.Sort(r.moved)
 	r.moves = slices.Grow(r.moves, len(r.moved))
 	for _, t := range slices.Compact(r.moved) {
-		if !r.runsNow(t) {
+		if r.waits(t) {
 			continue
 		}
 		from, held := r.formerOwner(t)

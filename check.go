@@ -43,8 +43,8 @@ type checker struct {
 
 // places is where an answer has a task.
 type places struct {
-	active, revoke, learners, standbys []int32 // members
-	departed                           int
+	on       [numLists][]int32 // members
+	departed int
 }
 
 func newChecker(members []Member, a *Assignment, config Config) *checker {
@@ -140,22 +140,11 @@ func strictlySorted(tasks []TaskID) bool {
 // collect notes where the answer has every task.
 func (c *checker) collect() {
 	for m := range c.a.Members {
-		ma := &c.a.Members[m]
-		for _, id := range ma.Active {
-			p := &c.places[c.topology.number(id)]
-			p.active = append(p.active, int32(m))
-		}
-		for _, id := range ma.Revoke {
-			p := &c.places[c.topology.number(id)]
-			p.revoke = append(p.revoke, int32(m))
-		}
-		for _, id := range ma.Learners {
-			p := &c.places[c.topology.number(id)]
-			p.learners = append(p.learners, int32(m))
-		}
-		for _, id := range ma.Standbys {
-			p := &c.places[c.topology.number(id)]
-			p.standbys = append(p.standbys, int32(m))
+		for which := range numLists {
+			for _, id := range *c.a.Members[m].list(which) {
+				p := &c.places[c.topology.number(id)]
+				p.on[which] = append(p.on[which], int32(m))
+			}
 		}
 	}
 	for i := range c.a.Departed {
@@ -180,10 +169,10 @@ func (c *checker) checkTask(t int32) {
 // checkForeign checks S6: a task that the topology does not have is given to nobody but a member that runs it.
 func (c *checker) checkForeign(t int32) {
 	p := &c.places[t]
-	for _, m := range slices.Concat(p.learners, p.standbys) {
+	for _, m := range slices.Concat(p.on[learnerList], p.on[standbyList]) {
 		c.fail("S6: %s: has a copy of %v, which the topology does not have", c.nameOf(m), c.topology.id(t))
 	}
-	for _, m := range p.active {
+	for _, m := range p.on[activeList] {
 		if !c.claimedBy(t, m) && !c.mayRunMore(m) {
 			c.fail("S6: %s: runs %v, which the topology does not have and it did not run", c.nameOf(m), c.topology.id(t))
 		}
@@ -205,24 +194,24 @@ func (c *checker) claimedBy(t, m int32) bool {
 // already and whose generation is the higher one. Who runs it and may not go on is told to stop.
 func (c *checker) checkOwners(t int32) {
 	p := &c.places[t]
-	if len(p.active) > 1 {
-		c.fail("S1: %v is active on %s and %s", c.topology.id(t), c.nameOf(p.active[0]), c.nameOf(p.active[1]))
+	if len(p.on[activeList]) > 1 {
+		c.fail("S1: %v is active on %s and %s", c.topology.id(t), c.nameOf(p.on[activeList][0]), c.nameOf(p.on[activeList][1]))
 	}
 	for _, cl := range c.claims[t] {
-		if !cl.runs || slices.Contains(p.active, cl.member) {
+		if !cl.runs || slices.Contains(p.on[activeList], cl.member) {
 			continue
 		}
-		for _, m := range p.active {
+		for _, m := range p.on[activeList] {
 			if !c.runsAbove(t, m, c.members[cl.member].gen) {
 				c.fail("S1: %v is active on %s while %s may still run it", c.topology.id(t), c.nameOf(m), c.nameOf(cl.member))
 			}
 		}
-		if !slices.Contains(p.revoke, cl.member) {
+		if !slices.Contains(p.on[revokeList], cl.member) {
 			c.fail("S1: %s runs %v, may not go on and is not told to stop", c.nameOf(cl.member), c.topology.id(t))
 		}
 	}
-	for _, m := range p.revoke {
-		if slices.Contains(p.active, m) {
+	for _, m := range p.on[revokeList] {
+		if slices.Contains(p.on[activeList], m) {
 			c.fail("S1: %s is to run and to stop %v", c.nameOf(m), c.topology.id(t))
 		}
 	}
@@ -237,9 +226,9 @@ func (c *checker) runsAbove(t, m, gen int32) bool {
 func (c *checker) checkPlaced(t int32) {
 	p := &c.places[t]
 	switch id := c.topology.id(t); {
-	case len(p.active) == 0 && len(p.revoke) == 0 && p.departed == 0:
+	case len(p.on[activeList]) == 0 && len(p.on[revokeList]) == 0 && p.departed == 0:
 		c.fail("S2: %v is lost: nobody runs it, and it waits for nobody", id)
-	case p.departed > 1, p.departed > 0 && len(p.active)+len(p.revoke) > 0:
+	case p.departed > 1, p.departed > 0 && len(p.on[activeList])+len(p.on[revokeList]) > 0:
 		c.fail("S2: %v waits for an instance and is somewhere else too", id)
 	}
 }
@@ -248,14 +237,14 @@ func (c *checker) checkPlaced(t int32) {
 func (c *checker) checkLearners(t int32) {
 	p := &c.places[t]
 	id := c.topology.id(t)
-	if len(p.learners) > 1 {
-		c.fail("S3: %v is learned by %s and %s", id, c.nameOf(p.learners[0]), c.nameOf(p.learners[1]))
+	if len(p.on[learnerList]) > 1 {
+		c.fail("S3: %v is learned by %s and %s", id, c.nameOf(p.on[learnerList][0]), c.nameOf(p.on[learnerList][1]))
 	}
-	for _, m := range p.learners {
+	for _, m := range p.on[learnerList] {
 		if c.stateless(t) {
 			c.fail("S3: %s learns %v, which has no state", c.nameOf(m), id)
 		}
-		for _, owner := range p.active {
+		for _, owner := range p.on[activeList] {
 			if c.instanceOf(owner) == c.instanceOf(m) {
 				c.fail("S3: %s learns %v, which %s runs on the same instance", c.nameOf(m), id, c.nameOf(owner))
 			}
@@ -267,9 +256,9 @@ func (c *checker) checkLearners(t int32) {
 // checkHandover checks that the owner of a task is told of the learner.
 func (c *checker) checkHandover(t int32) {
 	p := &c.places[t]
-	for _, m := range p.active {
+	for _, m := range p.on[activeList] {
 		_, told := slices.BinarySearchFunc(c.a.Members[m].Handover, c.topology.id(t), TaskID.Compare)
-		if told != (len(p.learners) > 0) {
+		if told != (len(p.on[learnerList]) > 0) {
 			c.fail("S3: %s: Handover does not say whether %v is being learned", c.nameOf(m), c.topology.id(t))
 		}
 	}
@@ -279,11 +268,11 @@ func (c *checker) checkHandover(t int32) {
 func (c *checker) checkStandbys(t int32) {
 	p := &c.places[t]
 	id := c.topology.id(t)
-	for k, m := range p.standbys {
+	for k, m := range p.on[standbyList] {
 		if c.stateless(t) {
 			c.fail("S4: %s has a standby of %v, which has no state", c.nameOf(m), id)
 		}
-		for _, other := range slices.Concat(p.active, p.learners, p.standbys[:k]) {
+		for _, other := range slices.Concat(p.on[activeList], p.on[learnerList], p.on[standbyList][:k]) {
 			if c.instanceOf(other) == c.instanceOf(m) {
 				c.fail("S4: %s has a standby of %v, which %s has on the same instance", c.nameOf(m), id, c.nameOf(other))
 			}
@@ -296,19 +285,19 @@ func (c *checker) checkStandbys(t int32) {
 func (c *checker) checkLeaving(t int32) {
 	p := &c.places[t]
 	id := c.topology.id(t)
-	for _, m := range p.learners {
+	for _, m := range p.on[learnerList] {
 		if !c.members[m].speaks {
 			c.fail("S5: %s learns %v, but speaks version %d only", c.nameOf(m), id, c.members[m].in.Version)
 		}
 	}
-	for _, m := range slices.Concat(p.active, p.learners, p.standbys) {
+	for _, m := range slices.Concat(p.on[activeList], p.on[learnerList], p.on[standbyList]) {
 		i := c.instanceOf(m)
 		if c.instances[i].stays || c.had(t, i) || c.mayRunMore(m) {
 			continue
 		}
 		c.fail("S5: %s leaves and is handed %v", c.nameOf(m), id)
 	}
-	for _, m := range p.active {
+	for _, m := range p.on[activeList] {
 		i := c.instanceOf(m)
 		if !c.instances[i].stays && !c.claimedOn(t, i) && c.hotElsewhere(t) && !c.mayRunMore(m) {
 			c.fail("S5: %s leaves and is handed %v, which another copy could run", c.nameOf(m), id)

@@ -79,7 +79,9 @@ func (r *round) levelLearners() {
 		return
 	}
 	if !r.awaiting {
-		r.target = r.levelKind(k, demand{nil, have, r.plan, incoming, r.newReceivers, r.speakers})
+		r.target = r.levelKind(k, demand{
+			have: have, prefer: r.plan, incoming: incoming, receives: r.newReceivers, overflows: r.speakers,
+		})
 		r.dropLearners(have)
 		return
 	}
@@ -92,7 +94,7 @@ func (r *round) levelLearners() {
 			}
 		}
 	}
-	r.target = r.fillKind(k, demand{nil, have, counts{}, incoming, r.newReceivers, r.speakers})
+	r.target = r.fillKind(k, demand{have: have, incoming: incoming, receives: r.newReceivers, overflows: r.speakers})
 }
 
 // countMembers counts the tasks that every member has and keeps. Those of which R8 decides who gets them do not count.

@@ -16,7 +16,7 @@ func (r *round) chooseMembers() {
 	}
 	for t, m := range r.dest { // of instances with one member
 		if m < none && r.status[t] == placed && !r.leavesInstance(int32(t)) {
-			r.dest[t] = r.instances[-2-m].members[0]
+			r.dest[t] = r.instances[r.at(int32(t))].members[0]
 		}
 	}
 }
