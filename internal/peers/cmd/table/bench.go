@@ -61,7 +61,7 @@ func (b *bench) run(ctx context.Context) error {
 	b.printGrowth(growth)
 	b.printMemory(memory)
 	b.printFailures()
-	return nil
+	return b.writeChart(rows)
 }
 
 // cases are the rows of the tables.

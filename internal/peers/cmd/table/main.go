@@ -37,6 +37,7 @@ type options struct {
 	sizes    []measure.Case // Tasks and Members
 	peers    []string
 	markdown bool
+	svg      string // the file of the chart, "" for none
 }
 
 var allPeers = []string{"franz", "sarama", "streams"}
@@ -48,6 +49,7 @@ func main() {
 	var o options
 	flag.IntVar(&o.rounds, "rounds", 11, "how often each function is measured; the tables have the medians")
 	flag.DurationVar(&o.limit, "limit", 10*time.Second, "how long one decision may take, by the clock; a function that takes longer is left out of the row")
+	flag.StringVar(&o.svg, "svg", "", "draw the first size without standbys into this file")
 	flag.BoolVar(&o.markdown, "markdown", false, "print Markdown")
 	sizes := flag.String("sizes", "10000x100,100000x1000", "TASKSxMEMBERS, separated by commas")
 	which := flag.String("peers", strings.Join(allPeers, ","), "whom to measure beside the library")
