@@ -1,6 +1,7 @@
 package assignor_test
 
 import (
+	"fmt"
 	"runtime"
 	"testing"
 	"unsafe"
@@ -22,6 +23,28 @@ const (
 	bytesPerTask    = 48
 )
 
+// TestAllocationsOfSiblings is TestAllocations with several members on each instance.
+func TestAllocationsOfSiblings(t *testing.T) {
+	for _, state := range measure.States {
+		for _, siblings := range []int{2, 5} {
+			c := measure.Case{State: state, Tasks: 32_000, Members: 100, Standbys: 1}
+			t.Run(fmt.Sprintf("%v/siblings=%d", c, siblings), func(t *testing.T) {
+				in, err := c.Input()
+				require.NoError(t, err)
+				for i := range in.Members {
+					in.Members[i].Instance = fmt.Sprintf("host-%03d", i/siblings)
+				}
+				if in.Memory != nil {
+					for i := range in.Memory.Members {
+						in.Memory.Members[i].Instance = fmt.Sprintf("host-%03d", i/siblings)
+					}
+				}
+				checkAllocationsOf(t, c, in)
+			})
+		}
+	}
+}
+
 // TestAllocations: neither of two groups with the same members allocates more often than the members allow, and the bytes are those
 // of the answer and of the index. Clocks differ, allocations do not.
 func TestAllocations(t *testing.T) {
@@ -39,7 +62,13 @@ func checkAllocations(t *testing.T, c measure.Case) {
 	t.Helper()
 	in, err := c.Input()
 	require.NoError(t, err)
+	checkAllocationsOf(t, c, in)
+}
+
+func checkAllocationsOf(t *testing.T, c measure.Case, in *measure.Input) {
+	t.Helper()
 	var answer *assignor.Assignment
+	var err error
 	allocs := testing.AllocsPerRun(1, func() { answer, err = in.Assign() })
 	require.NoError(t, err)
 	require.LessOrEqual(t, int(allocs), allocsInAnyCase+allocsPerMember*len(in.Members), "allocations")

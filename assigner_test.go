@@ -34,16 +34,48 @@ func TestAssigner(t *testing.T) {
 		require.NoError(t, err)
 		fresh, err := in.Assign()
 		require.NoError(t, err)
-		answer, err := assigner.Assign(in.Members, in.Memory, in.Config)
-		require.NoError(t, err)
-		answers, want = append(answers, answer), append(want, fresh)
+		for range 3 { // what the first wanted, the second makes and the third uses
+			answer, err := assigner.Assign(in.Members, in.Memory, in.Config)
+			require.NoError(t, err)
+			answers, want = append(answers, answer), append(want, fresh)
+			assigner.Poison()
+		}
+	}
+	for i := range want {
+		require.Equal(t, want[i], answers[i], assignerCases()[i/3])
+	}
+}
 
-		_, err = assigner.Assign(nil, in.Memory, in.Config)
+// TestAssignerKeeps: neither an error nor quiet rounds make an Assigner forget what a busy round needs, as long as there are busy ones;
+// and a group that has become small does not keep the memory of a large one for ever.
+func TestAssignerKeeps(t *testing.T) {
+	quiet, err := measure.Case{State: measure.Steady, Tasks: 32_000, Members: 100, Standbys: 1}.Input()
+	require.NoError(t, err)
+	busy, err := measure.Case{State: measure.Leave10, Tasks: 32_000, Members: 100, Standbys: 1}.Input()
+	require.NoError(t, err)
+	small, err := measure.Case{State: measure.Steady, Tasks: 100, Members: 10, Standbys: 1}.Input()
+	require.NoError(t, err)
+	var assigner assignor.Assigner
+	assign := func(in *measure.Input) {
+		_, err := assigner.Assign(in.Members, in.Memory, in.Config)
+		require.NoError(t, err)
+	}
+	assign(busy)
+	assign(busy)
+	kept := assigner.Kept()
+	for range 3 {
+		for range 10 {
+			assign(quiet)
+		}
+		_, err = assigner.Assign(nil, nil, quiet.Config)
 		require.ErrorIs(t, err, assignor.ErrNoMembers)
+		require.GreaterOrEqual(t, assigner.Kept(), kept)
+		assign(busy)
 	}
-	for i, c := range assignerCases() {
-		require.Equal(t, want[i], answers[i], c)
+	for range 40 {
+		assign(small)
 	}
+	require.Less(t, assigner.Kept(), kept/20)
 }
 
 // TestAssignerForgets: what an Assigner was given can be collected, and what it returned.

@@ -133,14 +133,10 @@ type Departure struct {
 //
 // It costs O(tasks + copies + members log members), and O(n log n) in the n tasks that change hands.
 func Assign(members []Member, prevAssignment *Assignment, config Config) (*Assignment, error) {
-	return assign(members, prevAssignment, config, new(scratch))
+	return new(Assigner).Assign(members, prevAssignment, config)
 }
 
-func assign(members []Member, prevAssignment *Assignment, config Config, s *scratch) (*Assignment, error) {
-	if err := errors.Join(validateMembers(members), config.Validate()); err != nil {
-		return nil, err
-	}
-	r := newRound(members, prevAssignment, config, s)
+func decide(r *round) *Assignment {
 	r.readClaims()    // R0: who runs what
 	r.readMemory()    // R0, R7: who ran the rest
 	r.readCopies()    // who has state of what
@@ -151,7 +147,7 @@ func assign(members []Member, prevAssignment *Assignment, config Config, s *scra
 	r.moveStateless() // R4, R2
 	r.chooseMembers() // R8
 	r.placeStandbys() // R6
-	return r.answer(), nil
+	return r.answer()
 }
 
 // round is one call of Assign: what came in, by dense numbers, and what is decided so far.

@@ -115,7 +115,7 @@ func (r *round) fillKind(k *kind, d demand) counts {
 
 // newLevelling has the fair range of every instance that stays as its bounds. One that leaves has nothing and takes nothing.
 func (r *round) newLevelling(d demand, total int64) levelling {
-	l := newLevelling(len(r.instances))
+	l := levellingIn(r.int64s.zeros(levellingColumns*len(r.instances)), len(r.instances))
 	l.incoming = d.incoming[0]
 	for i := range r.instances {
 		in := &r.instances[i]
@@ -155,8 +155,11 @@ func (r *round) total(k *kind, d demand) int64 {
 	return total
 }
 
-func newLevelling(parts int) levelling {
-	block := make([]int64, 9*parts)
+// levellingColumns is how many numbers a levelling keeps of each part.
+const levellingColumns = 9
+
+// levellingIn returns a levelling in a block of zeros.
+func levellingIn(block []int64, parts int) levelling {
 	next := func() []int64 {
 		s := block[:parts:parts]
 		block = block[parts:]

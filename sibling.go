@@ -23,20 +23,38 @@ func (r *round) chooseMembers() {
 
 // shareAll decides the members of the instances that have several.
 func (r *round) shareAll() {
-	tasks := make([][]int32, len(r.instances))
-	for t := range r.topology.size() {
-		if r.status[t] != placed || r.leavesInstance(t) {
-			continue
-		}
-		if i := r.at(t); len(r.instances[i].members) > 1 {
-			tasks[i] = append(tasks[i], t)
-		}
-	}
+	tasks := r.tasksToShare()
+	s := &siblings{round: r}
 	for i := range r.instances {
 		if in := &r.instances[i]; len(in.members) > 1 {
-			r.shareAmong(in, tasks[i])
+			s.shareAmong(in, tasks[i])
 		}
 	}
+}
+
+// tasksToShare returns, by instance, the tasks that run from now on where several members share them.
+func (r *round) tasksToShare() [][]int32 {
+	count, total := r.int32s.zeros(len(r.instances)), 0
+	eachTask := func(f func(t, i int32)) {
+		for t := range r.topology.size() {
+			if r.status[t] != placed || r.leavesInstance(t) {
+				continue
+			}
+			if i := r.at(t); len(r.instances[i].members) > 1 {
+				f(t, i)
+			}
+		}
+	}
+	eachTask(func(_, i int32) {
+		count[i]++
+		total++
+	})
+	tasks, block := make([][]int32, len(r.instances)), r.int32s.take(total)
+	for i, n := range count {
+		tasks[i], block = block[:0:n], block[n:]
+	}
+	eachTask(func(t, i int32) { tasks[i] = append(tasks[i], t) })
+	return tasks
 }
 
 // leavesInstance reports whether the task still runs on another instance than the one it is going to.
@@ -45,26 +63,27 @@ func (r *round) leavesInstance(t int32) bool {
 	return o != none && r.running(t) && r.instanceOf(o) != r.at(t)
 }
 
-// siblings are the members of one instance while its tasks are shared among them.
+// siblings are the members of one instance while its tasks are shared among them. One after the other uses the same space.
 type siblings struct {
 	*round
 	crew   []int32   // those that may have tasks: the ones that do not leave, or all where the instance leaves
 	keep   [][]int32 // the tasks that each of the crew has and keeps
 	coming []int32   // the tasks that are yet to be given to one of the crew
+	block  []int64   // scratch for the levelling
 }
 
 // shareAmong decides the member of each of the tasks, which the instance runs from now on. Those that others learn stay with
 // their member and do not count.
-func (r *round) shareAmong(in *instance, tasks []int32) {
-	s := &siblings{round: r}
+func (s *siblings) shareAmong(in *instance, tasks []int32) {
+	s.crew, s.keep, s.coming = s.crew[:0], s.keep[:0], s.coming[:0]
 	for _, m := range in.members {
-		if in.leaving || !r.members[m].leaving {
+		if in.leaving || !s.members[m].leaving {
 			s.crew = append(s.crew, m)
+			s.addKeep()
 		}
 	}
-	s.keep = make([][]int32, len(s.crew))
 	for _, t := range tasks {
-		if r.learnerAt(t) != none && r.by(t) != none {
+		if s.learnerAt(t) != none && s.by(t) != none {
 			continue
 		}
 		if k, ok := s.keeper(t); ok {
@@ -73,9 +92,39 @@ func (r *round) shareAmong(in *instance, tasks []int32) {
 			s.coming = append(s.coming, t)
 		}
 	}
-	target := s.targets(r.awaiting || in.leaving)
+	frozen := s.awaiting || in.leaving
+	if len(s.coming) == 0 && (frozen || s.even()) {
+		return
+	}
+	target := s.targets(frozen)
 	s.release(target)
 	s.settle(target)
+}
+
+// addKeep adds an empty list of tasks, in the space of an earlier one if there was any.
+func (s *siblings) addKeep() {
+	if n := len(s.keep); n < cap(s.keep) {
+		s.keep = s.keep[:n+1]
+		s.keep[n] = s.keep[n][:0]
+	} else {
+		s.keep = append(s.keep, nil)
+	}
+}
+
+// even reports whether each of the crew has its share already.
+func (s *siblings) even() bool {
+	total, sum := int64(0), int64(0)
+	for k, m := range s.crew {
+		total += int64(len(s.keep[k]))
+		sum += s.members[m].capacity
+	}
+	for k, m := range s.crew {
+		lo, hi := fairRange(total, s.members[m].capacity, sum, 0)
+		if n := int64(len(s.keep[k])); n < lo || n > hi {
+			return false
+		}
+	}
+	return true
 }
 
 // keeper returns the position among the crew of the member that has the task, and false where it only comes to the instance or
@@ -90,8 +139,11 @@ func (s *siblings) keeper(t int32) (int, bool) {
 // targets returns how many tasks each of the crew should have; where it does not matter who has one more, rather those who hold
 // copies of what is coming. Where it is frozen nobody gives up a task.
 func (s *siblings) targets(frozen bool) []int64 {
-	l := newLevelling(len(s.crew))
-	l.prefer, l.incoming = make([]int64, len(s.crew)), int64(len(s.coming))
+	n := len(s.crew)
+	s.block = slices.Grow(s.block[:0], (1+levellingColumns)*n)[:(1+levellingColumns)*n]
+	clear(s.block)
+	l := levellingIn(s.block[n:], n)
+	l.prefer, l.incoming = s.block[:n], int64(len(s.coming))
 	total, sum := l.incoming, int64(0)
 	for k, m := range s.crew {
 		l.capacity[k], l.have[k] = s.members[m].capacity, int64(len(s.keep[k]))

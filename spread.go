@@ -129,7 +129,7 @@ func (s *standbys) gain(from, to int32) int64 {
 }
 
 func (s *standbys) targets() []int64 {
-	l := newLevelling(len(s.instances))
+	l := levellingIn(s.int64s.zeros(levellingColumns*len(s.instances)), len(s.instances))
 	for i := range s.instances {
 		l.capacity[i] = s.instances[i].capacity
 		if s.instances[i].stays {

@@ -119,3 +119,7 @@ func TestTablesTooLargeToKeep(t *testing.T) {
 		require.Len(t, ma.Standbys, 2)
 	}
 }
+
+func newLevelling(parts int) levelling {
+	return levellingIn(make([]int64, levellingColumns*parts), parts)
+}

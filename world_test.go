@@ -264,6 +264,7 @@ func (w *world) round(memory *assignor.Assignment) *assignor.Assignment {
 // decide calls the world's Assigner, and once more Assign with everything in another order.
 func (w *world) decide(members []assignor.Member, memory *assignor.Assignment) *assignor.Assignment {
 	before := printInput(members, memory, w.config)
+	w.assigner.Poison()
 	a, err := w.assigner.Assign(members, memory, w.config)
 	if err != nil {
 		w.failf("Assign: %v", err)
