@@ -383,15 +383,4 @@ func (c counts) tasks(i int) int {
 	return n
 }
 
-// on returns the number of tasks on the chosen instances.
-func (c counts) on(chosen []bool) int {
-	n := 0
-	for i, ok := range chosen {
-		if ok {
-			n += c.tasks(i)
-		}
-	}
-	return n
-}
-
 func (c counts) clone() counts { return counts{slices.Clone(c.n), c.instances} }

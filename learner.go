@@ -250,12 +250,24 @@ func (r *round) newHandout(givers []int32) *handout {
 	if r.config.MaxLearners > 0 {
 		h.slots = max(0, r.config.MaxLearners-r.learnersAtWork())
 	}
-	gives := r.bools.zeros(len(r.instances))
+	most := r.int32s.zeros(len(r.instances))
 	for _, i := range givers {
-		gives[i] = true
+		most[i] = h.mostToShed(i)
 	}
-	h.tasks = r.tasksOf(&r.stateful, r.have, gives, func(t int32) bool { return r.learnerAt(t) == none && !r.waits(t) })
+	h.tasks = r.tasksOf(&r.stateful, r.have, most, func(t int32) bool { return r.learnerAt(t) == none && !r.waits(t) })
 	return h
+}
+
+// mostToShed returns how many tasks of a subtopology instance i can come to give up, if they are taken in id order.
+func (h *handout) mostToShed(i int32) int32 {
+	if h.held != nil || len(h.instances[i].members) > 1 {
+		return math.MaxInt32 // those of which there are copies, or of the fullest member, come first
+	}
+	most := int64(0)
+	for _, n := range h.surplus(i) {
+		most = max(most, n)
+	}
+	return int32(min(most, math.MaxInt32))
 }
 
 // learnersAtWork counts the learners in place that MaxLearners counts: not those that have caught up or take too long. Those of
@@ -280,37 +292,6 @@ func (r *round) learnersAtWork() int {
 
 func (r *round) atWork(c int32) bool {
 	return c != none && !r.caughtUp(c) && !r.copies[c].expired
-}
-
-// tasksOf returns, by instance and in id order, the placed tasks of a kind on the chosen instances: those that nobody learns and that
-// are with an owner that runs them, and of the others those that admit accepts. have is how many there are on each.
-func (r *round) tasksOf(k *kind, have counts, chosen []bool, admit func(t int32) bool) [][]int32 {
-	lists := make([][]int32, len(r.instances))
-	room := r.int32s.take(have.on(chosen))
-	for i := range lists {
-		if chosen[i] {
-			n := have.tasks(i)
-			lists[i], room = room[:0:n], room[n:]
-		}
-	}
-	quiet := r.learning == nil && r.stopped == nil
-	for s, class := range k.classOf {
-		if class == none {
-			continue
-		}
-		first, end := r.topology.start[s], r.topology.start[s+1]
-		owner, status := r.owner[first:end], r.status[first:end]
-		for p, m := range r.dest[first:end] {
-			if status[p] != placed {
-				continue
-			}
-			t := first + int32(p)
-			if i := r.at(t); chosen[i] && (quiet && m == owner[p] || admit(t)) {
-				lists[i] = append(lists[i], t)
-			}
-		}
-	}
-	return lists
 }
 
 // shedFrom gives learners to as many tasks of instance i as it gives up: those of which a receiver with room holds a copy get

@@ -1,5 +1,7 @@
 package assignor
 
+import "math"
+
 // placeOrphans gives the stateful tasks that have neither an owner nor a copy to the instances with room (R1.5). Nobody gives up
 // a task for that.
 func (r *round) placeOrphans() {
@@ -170,13 +172,15 @@ func (r *round) statelessReceivers(i int) bool {
 
 // shedStateless makes the instances above their target, and those that leave, stop stateless tasks. The next round places them.
 func (r *round) shedStateless(have, target counts) {
-	gives := r.bools.zeros(len(r.instances))
+	most := r.int32s.zeros(len(r.instances))
 	for class := range r.statelessKind.weights {
 		for i, n := range have.of(int32(class)) {
-			gives[i] = gives[i] || n > target.of(int32(class))[i] || n > 0 && r.instances[i].leaving
+			if n > target.of(int32(class))[i] || n > 0 && r.instances[i].leaving {
+				most[i] = math.MaxInt32
+			}
 		}
 	}
-	tasks := r.tasksOf(&r.statelessKind, have, gives, func(t int32) bool { return r.owner[t] != none && r.running(t) && !r.waits(t) })
+	tasks := r.tasksOf(&r.statelessKind, have, most, func(t int32) bool { return r.owner[t] != none && r.running(t) && !r.waits(t) })
 	for i := range r.instances {
 		if len(tasks[i]) > 0 {
 			r.shedStatelessFrom(int32(i), tasks[i], have, target)

@@ -2,6 +2,7 @@ package assignor
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -167,4 +168,65 @@ func (r *round) memberOf(t int32) int32 {
 		return m
 	}
 	return r.instances[r.at(t)].members[0]
+}
+
+// tasksOf returns, by instance and in id order, placed tasks of a kind: those that nobody learns and that are with an owner that runs
+// them, and of the others those that admit accepts. have is how many there are on each; most is how many of a subtopology are wanted
+// at most, the first ones, where they all cost the same to restore.
+func (r *round) tasksOf(k *kind, have counts, most []int32, admit func(t int32) bool) [][]int32 {
+	lists := r.listsOf(have, most)
+	quiet := r.learning == nil && r.stopped == nil
+	left, leftOf := r.int32s.take(len(r.instances)), r.filled(len(r.instances), none) // of most, in which subtopology
+	for s, class := range k.classOf {
+		if class == none {
+			continue
+		}
+		first, end := r.topology.start[s], r.topology.start[s+1]
+		owner, status := r.owner[first:end], r.status[first:end]
+		for p, m := range r.dest[first:end] {
+			if status[p] != placed {
+				continue
+			}
+			t := first + int32(p)
+			i := r.at(t)
+			if leftOf[i] != int32(s) {
+				left[i], leftOf[i] = most[i], int32(s)
+				if most[i] > 0 && r.topology.subs[s].RestoreCost != nil {
+					left[i] = math.MaxInt32
+				}
+			}
+			if left[i] > 0 && (quiet && m == owner[p] || admit(t)) {
+				lists[i] = append(lists[i], t)
+				left[i]--
+			}
+		}
+	}
+	return lists
+}
+
+// listsOf returns empty lists with room for what tasksOf puts into them.
+func (r *round) listsOf(have counts, most []int32) [][]int32 {
+	alike := !slices.ContainsFunc(r.topology.subs, func(sub Subtopology) bool { return sub.RestoreCost != nil })
+	sizes, total := r.int32s.take(len(r.instances)), 0
+	for i := range sizes {
+		n := int64(have.tasks(i))
+		if alike {
+			n = min(n, int64(most[i])*int64(len(r.topology.subs)))
+		}
+		if most[i] == 0 {
+			n = 0
+		}
+		sizes[i] = int32(n)
+		total += int(n)
+	}
+	return cut(r.int32s.take(total), sizes)
+}
+
+// cut cuts a block into empty lists with room for so many tasks.
+func cut(block, sizes []int32) [][]int32 {
+	lists := make([][]int32, len(sizes))
+	for i, n := range sizes {
+		lists[i], block = block[:0:n], block[n:]
+	}
+	return lists
 }

@@ -49,10 +49,7 @@ func (r *round) tasksToShare() [][]int32 {
 		count[i]++
 		total++
 	})
-	tasks, block := make([][]int32, len(r.instances)), r.int32s.take(total)
-	for i, n := range count {
-		tasks[i], block = block[:0:n], block[n:]
-	}
+	tasks := cut(r.int32s.take(total), count)
 	eachTask(func(t, i int32) { tasks[i] = append(tasks[i], t) })
 	return tasks
 }

@@ -142,29 +142,22 @@ func (s *standbys) targets() []int64 {
 
 // tasksByHolder returns, for each instance that admit accepts, the tasks that it keeps standbys of.
 func (s *standbys) tasksByHolder(admit func(i int32) bool) [][]int32 {
-	lists, sizes, total := make([][]int32, len(s.instances)), s.int32s.zeros(len(s.instances)), 0
-	for i := range lists {
-		if !admit(int32(i)) {
-			sizes[i] = none
-		}
+	chosen, sizes, total := s.bools.take(len(s.instances)), s.int32s.zeros(len(s.instances)), 0
+	for i := range chosen {
+		chosen[i] = admit(int32(i))
 	}
 	for _, t := range s.copied {
 		for _, i := range s.of(t) {
-			if sizes[i] != none {
+			if chosen[i] {
 				sizes[i]++
 				total++
 			}
 		}
 	}
-	block := s.int32s.take(total)
-	for i, n := range sizes {
-		if n != none {
-			lists[i], block = block[:0:n], block[n:]
-		}
-	}
+	lists := cut(s.int32s.take(total), sizes)
 	for _, t := range s.copied {
 		for _, i := range s.of(t) {
-			if sizes[i] != none {
+			if chosen[i] {
 				lists[i] = append(lists[i], t)
 			}
 		}
