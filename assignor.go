@@ -180,13 +180,14 @@ type round struct {
 	restoring          []restoration // whether its owner is still restoring it; nil where none says so
 	dest               []int32       // the member that runs it from now on, or onInstance; see at and by
 	why                []Reason      // why dest is not where it was
-	learning           []learning    // the instance that learns it, and the copy that it learns from
+	learning           []int32       // its learner, counted from 1 in learners, 0 for none; nil where nobody learns anything
 
 	claimed     int            // tasks of the topology that have an owner
 	contested   []claim        // claims on tasks that somebody else claims too
 	foreign     []foreignClaim // claims on tasks that the topology does not have
 	anyLearners bool           // some member reports a learner
 	undecided   bool           // some task's member is not decided
+	learners    []learner      // those of this round's plan
 	learned     []int32        // the tasks that have or had a learner in this round's plan
 	copied      []int32        // the tasks that have or should have a copy (from R6 on)
 	moved       []int32        // the tasks that have a why

@@ -47,34 +47,36 @@ func (r *round) setRunning(t int32, run bool) {
 	r.stopped[t] = !run
 }
 
-// learning is who learns a task, counted from 1, so that a new array of them says that nobody learns anything.
-type learning struct{ at, from int32 }
+// learner is who learns a task: an instance, and the copy that it learns from; none where it is nobody any more.
+type learner struct{ at, from int32 }
+
+// learnerOf returns the learner of a task.
+func (r *round) learnerOf(t int32) learner {
+	if r.learning == nil || r.learning[t] == 0 {
+		return learner{none, none}
+	}
+	return r.learners[r.learning[t]-1]
+}
 
 // learnerAt returns the instance that learns the task, none where nobody does.
-func (r *round) learnerAt(t int32) int32 {
-	if r.learning == nil {
-		return none
-	}
-	return r.learning[t].at - 1
-}
+func (r *round) learnerAt(t int32) int32 { return r.learnerOf(t).at }
 
 // learnerCopy returns the copy that the learner of the task starts from, none where it has none.
-func (r *round) learnerCopy(t int32) int32 {
-	if r.learning == nil {
-		return none
-	}
-	return r.learning[t].from - 1
-}
+func (r *round) learnerCopy(t int32) int32 { return r.learnerOf(t).from }
 
 // setLearner makes instance i learn the task, from copy c if that is not none. An i of none ends the learner.
 func (r *round) setLearner(t, i, c int32) {
 	if r.learning == nil {
-		r.learning = r.learnings.zeros(int(r.topology.size()))
+		r.learning = r.int32s.zeros(int(r.topology.size()))
 	}
 	if i != none {
 		r.learned = append(r.learned, t)
 	}
-	r.learning[t] = learning{i + 1, c + 1}
+	if r.learning[t] == 0 {
+		r.learners = append(r.learners, learner{})
+		r.learning[t] = int32(len(r.learners))
+	}
+	r.learners[r.learning[t]-1] = learner{i, c}
 }
 
 func (r *round) whyOf(t int32) Reason {

@@ -11,7 +11,6 @@ func (a *Assigner) Poison() {
 	poison(&s.statuses)
 	poison(&s.reasons)
 	poison(&s.restorings)
-	poison(&s.learnings)
 	poison(&s.replicas)
 	poison(&s.entries)
 	poison(&s.newCopies)
@@ -33,7 +32,7 @@ func poison[T any](a *arena[T]) {
 func (a *Assigner) Kept() int {
 	s := &a.scratch
 	return kept(&s.int32s) + kept(&s.int64s) + kept(&s.bools) + kept(&s.statuses) + kept(&s.reasons) + kept(&s.restorings) +
-		kept(&s.learnings) + kept(&s.replicas) + kept(&s.entries) + kept(&s.newCopies) + kept(&s.memberRows) + kept(&s.instRows) +
+		kept(&s.replicas) + kept(&s.entries) + kept(&s.newCopies) + kept(&s.memberRows) + kept(&s.instRows) +
 		kept(&s.holderRows)
 }
 

@@ -29,7 +29,6 @@ type scratch struct {
 	statuses   arena[status]
 	reasons    arena[Reason]
 	restorings arena[restoration]
-	learnings  arena[learning]
 	replicas   arena[replica]
 	entries    arena[entry]
 	newCopies  arena[newCopy]
@@ -45,7 +44,6 @@ func (s *scratch) begin() {
 	s.statuses.begin()
 	s.reasons.begin()
 	s.restorings.begin()
-	s.learnings.begin()
 	s.replicas.begin()
 	s.entries.begin()
 	s.newCopies.begin()

@@ -12,7 +12,7 @@ type standbys struct {
 	width   int     // at most so many standbys a task
 	kept    []int32 // by task, width places each: the instances that keep a standby
 	keeps   []int32 // by task, how many of its places are taken
-	wanted  []int32 // by task, how many standbys it can have
+	wanted  []int32 // by task, how many standbys it can have; nil where none are configured
 	count   []int64 // by instance, the standbys it keeps
 	total   int64   // the standbys wanted in all
 	lo, hi  []int64 // by instance, the fair range of count
@@ -34,7 +34,7 @@ func (r *round) placeStandbys() {
 	r.standbys = s
 	s.findTasks()
 	s.numberTags()
-	if len(s.copied) > 0 {
+	if len(s.copied) > 0 && s.width > 0 {
 		s.makeRoom()
 	}
 	s.countReported()
@@ -77,6 +77,14 @@ func (s *standbys) states(t int32, f func(i int32, lag uint64, learns bool)) {
 	}
 }
 
+// wants returns how many standbys the task is to have.
+func (s *standbys) wants(t int32) int32 {
+	if s.wanted == nil {
+		return 0
+	}
+	return s.wanted[t]
+}
+
 // countReported counts the copies there are, before any goes, and what every task wants.
 func (s *standbys) countReported() {
 	for _, t := range s.copied {
@@ -85,12 +93,15 @@ func (s *standbys) countReported() {
 			continue
 		}
 		reported := s.reported(t)
-		s.wanted[t] = min(int32(s.width), s.eligible(t))
+		wanted := min(int32(s.width), s.eligible(t))
 		if s.allLeave {
-			s.wanted[t] = min(int32(s.width), int32(len(reported)))
+			wanted = min(int32(s.width), int32(len(reported)))
 		}
-		s.total += int64(s.wanted[t])
-		s.miss(s.config.Standbys - int(s.wanted[t]))
+		if s.wanted != nil {
+			s.wanted[t] = wanted
+		}
+		s.total += int64(wanted)
+		s.miss(s.config.Standbys - int(wanted))
 		for _, i := range reported {
 			s.count[i]++
 		}
@@ -138,7 +149,7 @@ func (s *standbys) keepReported() {
 			continue
 		}
 		left := s.reported(t)
-		for len(left) > int(s.wanted[t]) {
+		for len(left) > int(s.wants(t)) {
 			k := s.surplus(t, left)
 			s.count[left[k]]--
 			left = slices.Delete(left, k, k+1)
@@ -390,7 +401,7 @@ func (s *standbys) extras(t int32, f func(member int32)) {
 		s.eachHot(t, func(m int32) {
 			i := s.members[m].instance
 			in := &s.instances[i]
-			if hot >= s.wanted[t] || in.leaving != leaving || in.overdue || i == s.at(t) || i == s.learnerAt(t) || slices.Contains(s.scratch, i) {
+			if hot >= s.wants(t) || in.leaving != leaving || in.overdue || i == s.at(t) || i == s.learnerAt(t) || slices.Contains(s.scratch, i) {
 				return
 			}
 			s.scratch = append(s.scratch, i)
