@@ -20,7 +20,7 @@ const (
 	allocsPerMember = 3
 	bytesInAnyCase  = 16 << 10
 	bytesPerMember  = 256
-	bytesPerTask    = 44
+	bytesPerTask    = 48
 )
 
 // TestAllocationsOfSiblings is TestAllocations with several members on each instance.
