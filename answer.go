@@ -219,7 +219,8 @@ func sum(numbers []int32) (total int) {
 }
 
 // writer writes lists of the members, one sort after the other, all into one block. Where each list goes on is in an array of its
-// own, since those of the MemberAssignments are too far apart to stay in a processor's first cache: that takes a third off.
+// own, since those of the MemberAssignments are too far apart to stay in a processor's first cache: that takes a sixth off a quiet
+// round (BenchmarkAssign, 100 000 tasks on 1 000 members).
 type writer struct {
 	topology *topology
 	members  []MemberAssignment

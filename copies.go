@@ -33,12 +33,18 @@ func (r *round) rank(c int32) uint64 {
 	return r.copies[c].lag
 }
 
+// How members report copies.
+const (
+	asStandby = false
+	asLearner = true
+)
+
 // maxWhole is the most standbys a task for which readCopies notes who has them.
 const maxWhole = 3
 
 // readCopies notes who has copies of every task, as far as heldBy says: that is all that most tasks of most rounds need (see
-// findWhole), and takes a third of the time of indexCopies, which waits until somebody asks for a single copy. The copy of a task
-// that the member itself runs is no copy: it is being restored there if it has not caught up.
+// findWhole), and takes a third of the time of indexCopies, which waits until somebody asks for a single copy (1.0 and 3.3 floors
+// of BenchmarkAssign, 100 000 tasks on 1 000 members with a standby each). The copy of a task that the member itself runs is no copy: it is being restored there if it has not caught up.
 func (r *round) readCopies() {
 	reported := false
 	for m := range r.members {
@@ -55,8 +61,8 @@ func (r *round) readCopies() {
 	}
 	r.held = r.int32s.zeros(int(r.topology.size()) * r.heldWidth)
 	for m := range r.members {
-		r.noteCopies(r.members[m].in.Learners, int32(m), true)
-		r.noteCopies(r.members[m].in.Standbys, int32(m), false)
+		r.noteCopies(r.members[m].in.Learners, int32(m), asLearner)
+		r.noteCopies(r.members[m].in.Standbys, int32(m), asStandby)
 	}
 }
 
@@ -124,10 +130,10 @@ func (r *round) indexCopies() {
 	r.copies = r.replicas.take(int(r.copyStart[n]))
 	for m := range r.members {
 		for i := range r.members[m].in.Learners {
-			r.addCopy(&r.members[m].in.Learners[i], int32(m), true)
+			r.addCopy(&r.members[m].in.Learners[i], int32(m), asLearner)
 		}
 		for i := range r.members[m].in.Standbys {
-			r.addCopy(&r.members[m].in.Standbys[i], int32(m), false)
+			r.addCopy(&r.members[m].in.Standbys[i], int32(m), asStandby)
 		}
 	}
 }

@@ -152,14 +152,17 @@ func (m *Member) UnmarshalBinary(data []byte) error {
 	return d.err
 }
 
-// ReportDecoder reads the reports of a round for its leader. It does what [Member.UnmarshalBinary] does in half the time, for two
-// reasons: it keeps the memory that it works in from one report to the next, and of the copies of the leader's memory, which as
-// many members echo as keep it ([MemoryKeepers]), it reads one.
+// ReportDecoder reads the reports of one round for its leader. It does what [Member.UnmarshalBinary] does in half the time, and in a
+// quarter where the leader has its memory (BenchmarkDecodeReports): it keeps the space that it works in from one report to the next,
+// and of the copies of the leader's memory, which as many members echo as keep it ([MemoryKeepers]), it reads one or none.
 //
-// The zero value is ready to use. It must not be used by two goroutines at once.
+// The zero value is ready to use. Take a new one for each round, or set Known anew: it says what the leader has of what this
+// decoder has read. It must not be used by two goroutines at once.
 type ReportDecoder struct {
-	// Known is the generation of the newest memory that the leader has, 0 for none. A memory that is not newer is skipped, even if
-	// its bytes are corrupt, and then [Member.Memory] is nil; one that is newer is read, and its generation becomes Known.
+	// Known is the generation of the newest memory that the leader has, 0 for none. (Negative ones and the greatest number count as
+	// 0, as in [Member.Generation].) A memory that is not newer is skipped, and then [Member.Memory] is nil; one that is newer is
+	// read, and its generation becomes Known. What is skipped is not checked: whether a report with a corrupt memory fails depends
+	// on what was read before.
 	Known int32
 
 	sets []wireSet

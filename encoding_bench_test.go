@@ -43,11 +43,15 @@ func BenchmarkEncodingSize(b *testing.B) {
 	fmt.Println(table.String())
 }
 
-// reportsOf returns what the members of an assignment report when they run their active tasks.
+// reportsOf returns what the members of an assignment report when they run their active tasks; as many as there are keepers echo it.
 func reportsOf(b *testing.B, a *Assignment) (reports [][]byte) {
 	b.Helper()
-	for _, ma := range a.Members {
-		data, err := Member{ID: ma.Member, Generation: ma.Generation, Active: ma.Active}.MarshalBinary()
+	for i, ma := range a.Members {
+		m := Member{ID: ma.Member, Generation: ma.Generation, Active: ma.Active}
+		if i < MemoryKeepers {
+			m.Memory = a
+		}
+		data, err := m.MarshalBinary()
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -72,21 +76,35 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
+// BenchmarkDecodeReports reads all reports of a round: by themselves, with a ReportDecoder of a leader that has no memory, and with
+// one of a leader that has it.
 func BenchmarkDecodeReports(b *testing.B) {
 	for _, s := range []layout{randomSpread, contiguousSpread, roundRobinSpread} {
 		for _, c := range []struct{ tasks, members int }{{10_000, 100}, {100_000, 1000}} {
-			b.Run(fmt.Sprintf("spread=%s/tasks=%d/members=%d", s.name, c.tasks, c.members), func(b *testing.B) {
-				reports := reportsOf(b, spreadGroup(s, c.tasks, c.members, 10))
-				b.ReportAllocs()
-				for b.Loop() {
-					for _, data := range reports {
-						var m Member
-						if err := m.UnmarshalBinary(data); err != nil {
-							b.Fatal(err)
+			a := spreadGroup(s, c.tasks, c.members, 10)
+			reports := reportsOf(b, a)
+			var r ReportDecoder
+			for _, by := range []struct {
+				name   string
+				known  int32
+				decode func(data []byte) (Member, error)
+			}{
+				{"UnmarshalBinary", 0, func(data []byte) (m Member, err error) { return m, m.UnmarshalBinary(data) }},
+				{"ReportDecoder", 0, func(data []byte) (Member, error) { return r.Decode(data) }},
+				{"ReportDecoder,known", a.Generation, func(data []byte) (Member, error) { return r.Decode(data) }},
+			} {
+				b.Run(fmt.Sprintf("spread=%s/tasks=%d/members=%d/by=%s", s.name, c.tasks, c.members, by.name), func(b *testing.B) {
+					b.ReportAllocs()
+					for b.Loop() {
+						r = ReportDecoder{Known: by.known}
+						for _, data := range reports {
+							if _, err := by.decode(data); err != nil {
+								b.Fatal(err)
+							}
 						}
 					}
-				}
-			})
+				})
+			}
 		}
 	}
 }

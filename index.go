@@ -46,7 +46,8 @@ func (t *topology) own(id TaskID) int32 {
 }
 
 // span returns the first task and the number of tasks of the subtopology with an id, 0 of none. Loops over a member's tasks, which
-// are mostly sorted, ask once for each subtopology: that takes a third off what a call of own for each task costs.
+// are mostly sorted, ask once for each subtopology: that takes a sixth off a quiet round, against a call of own for each task
+// (BenchmarkAssign, 100 000 tasks on 1 000 members).
 func (t *topology) span(id int32) (first int32, partitions uint32) {
 	s := t.subtopology(id)
 	if s == none {

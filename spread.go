@@ -28,9 +28,9 @@ func (s *standbys) improveTags() {
 
 // withoutPlace returns the instances of the task's standbys but that of place k, in the scratch space.
 func (s *standbys) withoutPlace(t int32, k int) []int32 {
-	s.scratch = append(s.scratch[:0], s.of(t)...)
-	s.scratch = slices.Delete(s.scratch, k, k+1)
-	return s.scratch
+	s.spare = append(s.spare[:0], s.of(t)...)
+	s.spare = slices.Delete(s.spare, k, k+1)
+	return s.spare
 }
 
 // leastConflicts returns the fewest tag values that a standby beside others could share with them. It looks at one instance for

@@ -23,7 +23,7 @@ type standbys struct {
 	shifted []bool  // by task, a standby goes elsewhere to even the load; nil where none does
 	added   int     // standbys that tasks did not have
 	missing int     // standbys that no instance can take
-	scratch []int32
+	spare   []int32 // scratch: instances
 }
 
 // placeStandbys decides where the copies of every task that runs are kept (R6): as many as configured, each on another instance
@@ -121,7 +121,7 @@ func (s *standbys) miss(n int) {
 
 // countWaiting counts the copies of a task that runs nowhere in this round: they stay what they are.
 func (s *standbys) countWaiting(t int32) {
-	s.scratch = s.eachWaiting(t, s.waitingLearner(t), s.scratch[:0], func(k int32, stays bool) {
+	s.spare = s.eachWaiting(t, s.waitingLearner(t), s.spare[:0], func(k int32, stays bool) {
 		if stays {
 			s.count[s.holderInstance(k)]++
 			s.total++
@@ -131,13 +131,13 @@ func (s *standbys) countWaiting(t int32) {
 
 // reported returns the instances that have a copy of the task and may keep it as a standby, in the scratch space.
 func (s *standbys) reported(t int32) []int32 {
-	s.scratch = s.scratch[:0]
+	s.spare = s.spare[:0]
 	s.states(t, func(i int32, _ uint64, learns bool) {
-		if !learns && !slices.Contains(s.scratch, i) {
-			s.scratch = append(s.scratch, i)
+		if !learns && !slices.Contains(s.spare, i) {
+			s.spare = append(s.spare, i)
 		}
 	})
-	return s.scratch
+	return s.spare
 }
 
 // keepReported keeps the copies there are. Where a task has more than it wants, the one that shares most tag values with the other
@@ -396,15 +396,15 @@ func (s *standbys) extras(t int32, f func(member int32)) {
 			hot++
 		}
 	}
-	s.scratch = append(s.scratch[:0], s.of(t)...)
+	s.spare = append(s.spare[:0], s.of(t)...)
 	for _, leaving := range []bool{false, true} {
 		s.eachHot(t, func(m int32) {
 			i := s.members[m].instance
 			in := &s.instances[i]
-			if hot >= s.wants(t) || in.leaving != leaving || in.overdue || i == s.at(t) || i == s.learnerAt(t) || slices.Contains(s.scratch, i) {
+			if hot >= s.wants(t) || in.leaving != leaving || in.overdue || i == s.at(t) || i == s.learnerAt(t) || slices.Contains(s.spare, i) {
 				return
 			}
-			s.scratch = append(s.scratch, i)
+			s.spare = append(s.spare, i)
 			hot++
 			f(m)
 		})

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -178,9 +179,12 @@ func (s *Streams) numbers(ctx context.Context, n int, limit time.Duration, reque
 	if err != nil {
 		return nil, err
 	}
+	if len(words) < n {
+		return nil, fmt.Errorf("streams: %s: %q, want %d numbers", request, words, n)
+	}
 	got := make([]int64, n)
 	for i := range got {
-		if _, err := fmt.Sscan(strings.Join(words[min(i, len(words)):], " "), &got[i]); err != nil {
+		if got[i], err = strconv.ParseInt(words[i], 10, 64); err != nil {
 			return nil, fmt.Errorf("streams: %s: %q: %w", request, words, err)
 		}
 	}

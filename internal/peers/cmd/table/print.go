@@ -87,7 +87,8 @@ func (b *bench) printHead() {
 		strings.TrimPrefix(runtime.Version(), "go"), processor(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, b.rounds)
 	items := []string{
 		"floor: the least that any assignor has to do. Mark the owner of every task, count, write the lists.",
-		"Assign: this library's decision. leader step: decode all members' reports, Assign, encode all payloads.",
+		"Assign: this library's decision. leader step: decode all members' reports (but for the " +
+			"memories in them, which this leader has), Assign, encode all payloads.",
 	}
 	if b.has("franz") {
 		items = append(items, "franz-go (a): `Balance` of its cooperative-sticky balancer alone; (b): its leader step, with decoding and encoding. "+
