@@ -44,7 +44,8 @@ const maxWhole = 3
 
 // readCopies notes who has copies of every task, as far as heldBy says: that is all that most tasks of most rounds need (see
 // findWhole), and takes a third of the time of indexCopies, which waits until somebody asks for a single copy (1.0 and 3.3 floors
-// of BenchmarkAssign, 100 000 tasks on 1 000 members with a standby each). The copy of a task that the member itself runs is no copy: it is being restored there if it has not caught up.
+// of BenchmarkAssign, 100 000 tasks on 1 000 members with a standby each). The copy of a task that the member itself runs is no
+// copy: it is being restored there if it has not caught up.
 func (r *round) readCopies() {
 	reported := false
 	for m := range r.members {
