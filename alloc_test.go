@@ -1,3 +1,5 @@
+//go:build !race
+
 package assignor_test
 
 import (
@@ -12,6 +14,8 @@ import (
 	"github.com/incremental-rebalance/assignor/internal/measure"
 )
 
+// The race detector allocates too, so that these tests are not for it.
+//
 // What Assign may allocate: how often, beside a constant, a member, however many tasks there are; and how many bytes of index a task
 // and a copy, beside twice the answer's own size. The index are the arrays by task and by copy in which a round is worked out:
 // whose the task is and was, why, who learns it, which copies there are and which stay.
@@ -108,4 +112,25 @@ func copiesIn(in *measure.Input, a *assignor.Assignment) int {
 		given += len(a.Members[i].Learners) + len(a.Members[i].Standbys)
 	}
 	return max(reported, given)
+}
+
+// TestAssignerAllocations: beside its answer, a round like the last ones allocates only lists whose length shows as they grow.
+func TestAssignerAllocations(t *testing.T) {
+	for _, state := range measure.States {
+		for _, standbys := range []int{0, 1} {
+			c := measure.Case{State: state, Tasks: 32_000, Members: 100, Standbys: standbys}
+			t.Run(c.String(), func(t *testing.T) {
+				in, err := c.Input()
+				require.NoError(t, err)
+				var assigner assignor.Assigner
+				var answer *assignor.Assignment
+				bytes := 0
+				for range 3 { // what the first wanted, the second makes and the third uses
+					bytes = bytesOf(func() { answer, err = assigner.Assign(in.Members, in.Memory, in.Config) })
+					require.NoError(t, err)
+				}
+				require.LessOrEqual(t, bytes, sizeOf(answer)+16*c.Tasks+bytesPerMember*c.Members+bytesInAnyCase, "bytes; the answer takes %d", sizeOf(answer))
+			})
+		}
+	}
 }
