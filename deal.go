@@ -126,11 +126,12 @@ func (r *round) segments(pool []int32) []segment {
 // takeTurns counts in takes how many tasks of each segment each taker gets.
 func (r *round) takeTurns(segments []segment, room []int64, takers []int32, takes []int32) {
 	r.takeFullTurns(segments, room, takers, takes)
-	wishes := make([]ranking, len(takers))
-	items := make([]int32, len(takers)*len(segments))
+	n := len(segments)
+	all, excess, items := make([]wishes, len(takers)), make([]int64, n*len(takers)), make([]int32, n*len(takers))
 	for k, i := range takers {
-		if room[i] > 0 {
-			wishes[k] = r.newWishes(segments, i, items[k*len(segments):][:len(segments)])
+		if room[i] > 1 {
+			all[k].use(excess[k*n:][:n], items[k*n:][:n])
+			all[k].set(r, segments, i)
 		}
 	}
 	for gave := true; gave; {
@@ -139,14 +140,18 @@ func (r *round) takeTurns(segments []segment, room []int64, takers []int32, take
 			if room[i] <= 0 {
 				continue
 			}
-			s := wishes[k].firstLeft(segments)
+			s := none
+			if all[k].less != nil {
+				s = all[k].next(segments, r.staying)
+			} else {
+				s = r.onlyWish(segments, i)
+			}
 			if s == none {
 				return // the pool is empty
 			}
 			r.take(&segments[s], i, 1)
-			takes[k*len(segments)+int(s)]++
+			takes[k*n+int(s)]++
 			room[i]--
-			wishes[k].down(0)
 			gave = true
 		}
 	}
@@ -208,7 +213,8 @@ func demandTurn(segments []segment, runs []alike, turn int, demand []int) bool {
 
 func (r *round) runsOfAlike(segments []segment, room []int64, takers []int32) []alike {
 	var runs []alike
-	w := newWishTurns(len(segments))
+	w := &wishes{}
+	w.use(make([]int64, len(segments)), make([]int32, len(segments)))
 	pooled := int64(0)
 	for _, s := range segments {
 		pooled += int64(s.left)
@@ -235,64 +241,66 @@ func (r *round) wishAlike(segments []segment, a, b int32) bool {
 	return r.instances[a].capacity == r.instances[b].capacity
 }
 
-// wishTurns finds the segments that an instance takes a task of in its first turns, if none runs out.
-type wishTurns struct {
-	wish []int64 // by segment, how far the instance is above its share of the subtopology
+// wishes ranks the segments by how far an instance is below its share of their subtopology.
+type wishes struct {
+	excess []int64 // by segment, how far it is above its share
 	ranking
 }
 
-func newWishTurns(segments int) *wishTurns {
-	w := &wishTurns{wish: make([]int64, segments)}
-	w.items = make([]int32, segments)
-	w.less = func(a, b int32) bool { return w.wish[a] < w.wish[b] || w.wish[a] == w.wish[b] && a < b }
-	return w
+// use lets w keep its numbers in excess and items.
+func (w *wishes) use(excess []int64, items []int32) {
+	w.excess, w.items = excess, items
+	w.less = func(a, b int32) bool { return w.excess[a] < w.excess[b] || w.excess[a] == w.excess[b] && a < b }
 }
 
-func (w *wishTurns) set(r *round, segments []segment, i int32) {
+func (w *wishes) set(r *round, segments []segment, i int32) {
 	for s := range segments {
-		w.wish[s] = r.excess(i, segments[s].sub)
+		w.excess[s] = r.excess(i, segments[s].sub)
 		w.items[s] = int32(s)
 	}
 	w.init()
 }
 
-// first returns the segments of n turns. A task more in a subtopology is worth as much as the capacity of all.
-func (w *wishTurns) first(n, capacity int64) []int32 {
+// first returns the segments of the first n turns, if none runs out. A task more in a subtopology is worth as much as the capacity of
+// all.
+func (w *wishes) first(n, capacity int64) []int32 {
 	turns := make([]int32, n)
 	for k := range turns {
-		s := w.items[0]
-		turns[k] = s
-		w.wish[s] += capacity
-		w.down(0)
+		turns[k] = w.take(capacity)
 	}
 	return turns
 }
 
-// newWishes ranks the segments by how far instance i is below its share of their subtopology. items is where it keeps them.
-func (r *round) newWishes(segments []segment, i int32, items []int32) ranking {
-	h := ranking{items: items, less: func(a, b int32) bool {
-		ea, eb := r.excess(i, segments[a].sub), r.excess(i, segments[b].sub)
-		if ea != eb {
-			return ea < eb
+// next returns the first segment that has tasks left, of which one is taken; none where none has.
+func (w *wishes) next(segments []segment, capacity int64) int32 {
+	for len(w.items) > 0 {
+		if segments[w.items[0]].left > 0 {
+			return w.take(capacity)
 		}
-		return a < b
-	}}
-	for s := range items {
-		items[s] = int32(s)
-	}
-	h.init()
-	return h
-}
-
-// firstLeft returns the first segment that has tasks left, none where none has.
-func (h *ranking) firstLeft(segments []segment) int32 {
-	for len(h.items) > 0 {
-		if s := h.items[0]; segments[s].left > 0 {
-			return s
-		}
-		h.settleTop(false)
+		w.settleTop(false)
 	}
 	return none
+}
+
+func (w *wishes) take(capacity int64) int32 {
+	s := w.items[0]
+	w.excess[s] += capacity
+	w.down(0)
+	return s
+}
+
+// onlyWish returns what next does for an instance that takes one task.
+func (r *round) onlyWish(segments []segment, i int32) int32 {
+	best, least := none, int64(0)
+	for s := range segments {
+		if segments[s].left == 0 {
+			continue
+		}
+		if excess := r.excess(i, segments[s].sub); best == none || excess < least {
+			best, least = int32(s), excess
+		}
+	}
+	return best
 }
 
 // handOver gives the tasks of each segment in id order to the takers in id order.
