@@ -45,7 +45,7 @@ func (a *Assignment) Encode(limit int) ([][]byte, error) {
 // encodeMembers returns the payloads without a memory, which share one array, and the lists in them that a memory keeps.
 func (a *Assignment) encodeMembers() ([][]byte, []memberLists, error) {
 	payloads, lists, ends := make([][]byte, len(a.Members)), make([]memberLists, len(a.Members)), make([]int, len(a.Members))
-	e := encoder{}
+	e := encoder{buf: make([]byte, 0, a.guessBytes())}
 	for i := range a.Members {
 		ma := a.Members[i]
 		if ma.Version != 0 && ma.Version < LearnerVersion {
@@ -67,13 +67,16 @@ func (a *Assignment) encodeMembers() ([][]byte, []memberLists, error) {
 	return payloads, lists, nil
 }
 
+// guessBytes returns about what the names and the tasks of all members take, to grow no buffer bit by bit.
+func (a *Assignment) guessBytes() int { return 32*len(a.Members) + memoryTasks(a)/2 }
+
 // addMemory adds the memory to the payloads of as many keepers as room bytes hold.
 func (a *Assignment) addMemory(payloads [][]byte, lists []memberLists, room int) error {
 	tasks := memoryTasks(a)
 	if tasks > MaxTasks || room == 0 {
 		return nil
 	}
-	e := encoder{}
+	e := encoder{buf: make([]byte, 0, a.guessBytes())}
 	e.memory(a, lists)
 	memory, err := e.result(0)
 	if err != nil {
