@@ -140,7 +140,7 @@ func (r *round) takeTurns(segments []segment, room []int64, takers []int32, take
 			if room[i] <= 0 {
 				continue
 			}
-			s := none
+			var s int32
 			if all[k].less != nil {
 				s = all[k].next(segments, r.staying)
 			} else {

@@ -187,12 +187,8 @@ func (r *round) tasksOf(k *kind, have counts, most []int32, admit func(t int32) 
 			if status[p] != placed {
 				continue
 			}
-			t, i := first+int32(p), int32(0)
-			if m >= 0 {
-				i = r.instanceBy[m]
-			} else {
-				i = r.at(t)
-			}
+			t := first + int32(p)
+			i := r.at(t)
 			if leftOf[i] != int32(s) {
 				left[i], leftOf[i] = most[i], int32(s)
 				if most[i] > 0 && r.topology.subs[s].RestoreCost != nil {
