@@ -188,14 +188,10 @@ func (r *round) readClaims() {
 // claimAll notes that a member runs these tasks, or ran them until now. It is where most of a quiet round's time goes.
 func (r *round) claimAll(ids []TaskID, m int32, run, certain bool) {
 	owner, claimed := r.owner, 0
-	sub, first, partitions := none, int32(0), uint32(0)
+	tasks := r.topology.cursor()
 	for _, id := range ids {
-		if id.Subtopology != sub {
-			sub = id.Subtopology
-			first, partitions = r.topology.span(sub)
-		}
-		switch t := first + id.Partition; {
-		case uint32(id.Partition) >= partitions:
+		switch t := tasks.number(id); {
+		case t == none:
 			r.claimUnknown(id, claim{none, m, run, certain})
 		case run && owner[t] == none:
 			owner[t] = m
@@ -387,14 +383,10 @@ func (r *round) rememberOwners() {
 
 func (r *round) rememberOwner(ids []TaskID, who int32) {
 	lastRan := r.memory.lastRan
-	sub, first, partitions := none, int32(0), uint32(0)
+	tasks := r.topology.cursor()
 	for _, id := range ids {
-		if id.Subtopology != sub {
-			sub = id.Subtopology
-			first, partitions = r.topology.span(sub)
-		}
-		if uint32(id.Partition) < partitions && lastRan[first+id.Partition] == nobody {
-			lastRan[first+id.Partition] = who
+		if t := tasks.number(id); t != none && lastRan[t] == nobody {
+			lastRan[t] = who
 		}
 	}
 }

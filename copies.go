@@ -69,18 +69,14 @@ func (r *round) readCopies() {
 
 func (r *round) noteCopies(replicas []Replica, m int32, learns bool) {
 	owner, all, width, conflicts := r.owner, r.held, r.heldWidth, len(r.revocations) > 0
-	sub, first, partitions := none, int32(0), uint32(0)
+	tasks := r.topology.cursor()
+	tasks.stateful = true
 	for i := range replicas {
-		id := replicas[i].Task
-		if id.Subtopology != sub {
-			sub = id.Subtopology
-			first, partitions = r.topology.statefulSpan(sub)
-		}
-		if uint32(id.Partition) >= partitions {
-			r.noteEnded(id, m, learns)
+		t := tasks.number(replicas[i].Task)
+		if t == none {
+			r.noteEnded(replicas[i].Task, m, learns)
 			continue
 		}
-		t := first + id.Partition
 		if (owner[t] == m || conflicts) && r.runs(t, m) {
 			r.noteRestoring(t, m, lagOf(replicas[i].Lag))
 			continue
@@ -130,12 +126,8 @@ func (r *round) indexCopies() {
 	r.copyEnd = r.int32s.clone(r.copyStart[:n])
 	r.copies = r.replicas.take(int(r.copyStart[n]))
 	for m := range r.members {
-		for i := range r.members[m].in.Learners {
-			r.addCopy(&r.members[m].in.Learners[i], int32(m), asLearner)
-		}
-		for i := range r.members[m].in.Standbys {
-			r.addCopy(&r.members[m].in.Standbys[i], int32(m), asStandby)
-		}
+		r.addCopies(r.members[m].in.Learners, int32(m), asLearner)
+		r.addCopies(r.members[m].in.Standbys, int32(m), asStandby)
 	}
 }
 
@@ -168,22 +160,19 @@ func (r *round) taskOf(c int32) int32 {
 	return int32(t) - 1
 }
 
-// statefulTask returns the number of a task that can have copies, else none.
-func (r *round) statefulTask(id TaskID) int32 {
-	s := r.topology.subtopology(id.Subtopology)
-	if s == none || r.topology.subs[s].Stateless || uint32(id.Partition) >= uint32(r.topology.subs[s].Partitions) {
-		return none
-	}
-	return r.topology.start[s] + id.Partition
-}
-
 func (r *round) stateless(t int32) bool { return r.topology.subs[r.topology.subOf(t)].Stateless }
 
-func (r *round) addCopy(reported *Replica, m int32, learns bool) {
-	t := r.statefulTask(reported.Task)
-	if t == none || r.runs(t, m) {
-		return
+func (r *round) addCopies(replicas []Replica, m int32, learns bool) {
+	tasks := r.topology.cursor()
+	tasks.stateful = true
+	for i := range replicas {
+		if t := tasks.number(replicas[i].Task); t != none && !r.runs(t, m) {
+			r.addCopy(t, &replicas[i], m, learns)
+		}
 	}
+}
+
+func (r *round) addCopy(t int32, reported *Replica, m int32, learns bool) {
 	c := replica{lag: lagOf(reported.Lag), member: m, learns: learns, expired: learns && r.config.timedOut(*reported)}
 	if last := r.copyEnd[t] - 1; last >= r.copyStart[t] && r.copies[last].member == m {
 		r.copies[last].lag = min(r.copies[last].lag, c.lag)

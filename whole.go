@@ -5,9 +5,6 @@ import "slices"
 // findTasks collects the tasks that need a look: where standbys are configured all stateful ones but the whole ones, else those
 // that have a copy or a learner.
 func (s *standbys) findTasks() {
-	if s.held == nil && len(s.learned) == 0 && s.config.Standbys == 0 {
-		return
-	}
 	if s.held == nil && s.config.Standbys == 0 {
 		s.copied = slices.Clone(s.learned)
 		slices.Sort(s.copied)
