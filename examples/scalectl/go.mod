@@ -3,8 +3,8 @@ module github.com/incremental-rebalance/assignor/examples/scalectl
 go 1.26.0
 
 require (
-	github.com/incremental-rebalance/assignor v0.0.0
-	github.com/incremental-rebalance/assignor/franz v0.0.0
+	github.com/incremental-rebalance/assignor v0.2.0
+	github.com/incremental-rebalance/assignor/franz v0.2.0
 	github.com/stretchr/testify v1.12.1
 	github.com/twmb/franz-go v1.22.3
 	github.com/twmb/franz-go/pkg/kfake v0.0.0-20260918054303-01f206a7e32c

@@ -5,7 +5,7 @@ go 1.26.0
 
 require (
 	github.com/IBM/sarama v1.61.1
-	github.com/incremental-rebalance/assignor v0.0.0
+	github.com/incremental-rebalance/assignor v0.2.0
 	github.com/twmb/franz-go v1.22.3
 	github.com/twmb/franz-go/pkg/kmsg v1.15.1
 )
