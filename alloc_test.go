@@ -114,19 +114,19 @@ func copiesIn(in *measure.Input, a *assignor.Assignment) int {
 	return max(reported, given)
 }
 
-// TestAssignerAllocations: beside its answer, a round like the last ones allocates only lists whose length shows as they grow.
-func TestAssignerAllocations(t *testing.T) {
+// TestAssignorAllocations: beside its answer, a round like the last ones allocates only lists whose length shows as they grow.
+func TestAssignorAllocations(t *testing.T) {
 	for _, state := range measure.States {
 		for _, standbys := range []int{0, 1} {
 			c := measure.Case{State: state, Tasks: 32_000, Members: 100, Standbys: standbys}
 			t.Run(c.String(), func(t *testing.T) {
 				in, err := c.Input()
 				require.NoError(t, err)
-				var assigner assignor.Assigner
+				var decider assignor.Assignor
 				var answer *assignor.Assignment
 				bytes := 0
 				for range 3 { // what the first wanted, the second makes and the third uses
-					bytes = bytesOf(func() { answer, err = assigner.Assign(in.Members, in.Memory, in.Config) })
+					bytes = bytesOf(func() { answer, err = decider.Assign(in.Members, in.Memory, in.Config) })
 					require.NoError(t, err)
 				}
 				require.LessOrEqual(t, bytes, sizeOf(answer)+16*c.Tasks+bytesPerMember*c.Members+bytesInAnyCase, "bytes; the answer takes %d", sizeOf(answer))

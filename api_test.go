@@ -29,7 +29,7 @@ var (
 
 // Added after the first release.
 var (
-	_ func(*assignor.Assigner, []assignor.Member, *assignor.Assignment, assignor.Config) (*assignor.Assignment, error) = (*assignor.Assigner).Assign
+	_ func(*assignor.Assignor, []assignor.Member, *assignor.Assignment, assignor.Config) (*assignor.Assignment, error) = (*assignor.Assignor).Assign
 	_ func(*assignor.ReportDecoder, []byte) (assignor.Member, error)                                                   = (*assignor.ReportDecoder).Decode
 
 	_ = assignor.ReportDecoder{Known: int32(0)}

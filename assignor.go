@@ -133,7 +133,26 @@ type Departure struct {
 //
 // It costs O(tasks + copies + members log members), and O(n log n) in the n tasks that change hands.
 func Assign(members []Member, prevAssignment *Assignment, config Config) (*Assignment, error) {
-	return new(Assigner).Assign(members, prevAssignment, config)
+	return new(Assignor).Assign(members, prevAssignment, config)
+}
+
+// Assignor decides rounds as [Assign] does and keeps the memory that it works in from one round to the next, so that a round like an
+// earlier one allocates little more than its answer. That takes a tenth to two fifths off the time of a round of 100 000 tasks
+// (BenchmarkAssignor); a leader that calls a round now and then does not need it.
+//
+// The zero value is ready to use. Between rounds it keeps no reference to what it was given or what it returned, and nothing that
+// could change an answer; it may be used for one group after another. It must not be copied after its first round, nor used by two
+// goroutines at once.
+type Assignor struct{ scratch scratch }
+
+// Assign returns what [Assign] returns.
+func (a *Assignor) Assign(members []Member, prevAssignment *Assignment, config Config) (*Assignment, error) {
+	if err := errors.Join(validateMembers(members), config.Validate()); err != nil {
+		return nil, err
+	}
+	a.scratch.begin()
+	defer a.scratch.end()
+	return decide(newRound(members, prevAssignment, config, &a.scratch)), nil
 }
 
 func decide(r *round) *Assignment {

@@ -106,28 +106,28 @@ func benchSizes(each func(tasks, members int)) {
 	}
 }
 
-// BenchmarkAssigner is BenchmarkAssign with an Assigner that has decided such a round before. x-assign is how many times what Assign
+// BenchmarkAssignor is BenchmarkAssign with an Assignor that has decided such a round before. x-assign is how many times what Assign
 // takes that is: the median of up to 11 rounds in which both ran in turn.
-func BenchmarkAssigner(b *testing.B) {
+func BenchmarkAssignor(b *testing.B) {
 	benchSizes(func(tasks, members int) {
 		for _, state := range measure.States {
 			for _, standbys := range []int{0, 1} {
 				c := measure.Case{State: state, Tasks: tasks, Members: members, Standbys: standbys}
-				b.Run(c.String(), func(b *testing.B) { benchAssigner(b, c) })
+				b.Run(c.String(), func(b *testing.B) { benchAssignor(b, c) })
 			}
 		}
 	})
 }
 
-func benchAssigner(b *testing.B, c measure.Case) {
+func benchAssignor(b *testing.B, c measure.Case) {
 	b.Helper()
 	in, err := c.Input()
 	if err != nil {
 		b.Fatal(err)
 	}
-	var assigner assignor.Assigner
+	var decider assignor.Assignor
 	again := func() error {
-		_, err := assigner.Assign(in.Members, in.Memory, in.Config)
+		_, err := decider.Assign(in.Members, in.Memory, in.Config)
 		return err
 	}
 	anew := func() error {

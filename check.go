@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Check reports every way in which a is not a safe answer to its input, as section 4 of the design lists them (S1 to S6), one
+// Check reports every way in which a is not a safe answer to its input, as docs/design.md lists them (I1 to I6), one
 // error per violation (errors.Join), each naming the task and the members; nil where there is none. It is meant for the tests of
 // frameworks: it judges from the reports alone, so what only the leader's memory shows is not held against an answer: whether a
 // member that missed the last answer may still run what it reports as Revoked, for one.
@@ -99,28 +99,28 @@ func (c *checker) fail(format string, args ...any) {
 	c.errs = append(c.errs, fmt.Errorf("assignor: "+format, args...))
 }
 
-// checkShape checks S6: one answer a member, all sorted, and a generation that is new.
+// checkShape checks I6: one answer a member, all sorted, and a generation that is new.
 func (c *checker) checkShape() {
 	if c.a.Generation <= c.seen {
-		c.fail("S6: the generation %d is not greater than %d, which a member has reported", c.a.Generation, c.seen)
+		c.fail("I6: the generation %d is not greater than %d, which a member has reported", c.a.Generation, c.seen)
 	}
 	if len(c.a.Members) != len(c.members) {
-		c.fail("S6: %d answers to %d members", len(c.a.Members), len(c.members))
+		c.fail("I6: %d answers to %d members", len(c.a.Members), len(c.members))
 		return
 	}
 	for m := range c.a.Members {
 		ma := &c.a.Members[m]
 		if want := c.members[m].in.ID; ma.Member != want {
-			c.fail("S6: answer %d is to %q, want %q", m, ma.Member, want)
+			c.fail("I6: answer %d is to %q, want %q", m, ma.Member, want)
 		}
 		for which := range numLists {
 			if !strictlySorted(*ma.list(which)) {
-				c.fail("S6: %s: %s is not sorted or has a task twice: %v", ma.Member, listNames[which], *ma.list(which))
+				c.fail("I6: %s: %s is not sorted or has a task twice: %v", ma.Member, listNames[which], *ma.list(which))
 			}
 		}
 		for _, id := range ma.Handover {
 			if _, ok := slices.BinarySearchFunc(ma.Active, id, TaskID.Compare); !ok {
-				c.fail("S6: %s: %v is in Handover, but not in Active", ma.Member, id)
+				c.fail("I6: %s: %v is in Handover, but not in Active", ma.Member, id)
 			}
 		}
 	}
@@ -166,15 +166,15 @@ func (c *checker) checkTask(t int32) {
 	c.checkLeaving(t)
 }
 
-// checkForeign checks S6: a task that the topology does not have is given to nobody but a member that runs it.
+// checkForeign checks I6: a task that the topology does not have is given to nobody but a member that runs it.
 func (c *checker) checkForeign(t int32) {
 	p := &c.places[t]
 	for _, m := range slices.Concat(p.on[learnerList], p.on[standbyList]) {
-		c.fail("S6: %s: has a copy of %v, which the topology does not have", c.nameOf(m), c.topology.id(t))
+		c.fail("I6: %s: has a copy of %v, which the topology does not have", c.nameOf(m), c.topology.id(t))
 	}
 	for _, m := range p.on[activeList] {
 		if !c.claimedBy(t, m) && !c.mayRunMore(m) {
-			c.fail("S6: %s: runs %v, which the topology does not have and it did not run", c.nameOf(m), c.topology.id(t))
+			c.fail("I6: %s: runs %v, which the topology does not have and it did not run", c.nameOf(m), c.topology.id(t))
 		}
 	}
 	c.checkOwners(t)
@@ -190,12 +190,12 @@ func (c *checker) claimedBy(t, m int32) bool {
 	return slices.ContainsFunc(c.claims[t], func(cl claim) bool { return cl.member == m })
 }
 
-// checkOwners checks S1: one member at most runs a task, and none while another may still run it, but for an owner that runs it
+// checkOwners checks I1: one member at most runs a task, and none while another may still run it, but for an owner that runs it
 // already and whose generation is the higher one. Who runs it and may not go on is told to stop.
 func (c *checker) checkOwners(t int32) {
 	p := &c.places[t]
 	if len(p.on[activeList]) > 1 {
-		c.fail("S1: %v is active on %s and %s", c.topology.id(t), c.nameOf(p.on[activeList][0]), c.nameOf(p.on[activeList][1]))
+		c.fail("I1: %v is active on %s and %s", c.topology.id(t), c.nameOf(p.on[activeList][0]), c.nameOf(p.on[activeList][1]))
 	}
 	for _, cl := range c.claims[t] {
 		if !cl.runs || slices.Contains(p.on[activeList], cl.member) {
@@ -203,16 +203,16 @@ func (c *checker) checkOwners(t int32) {
 		}
 		for _, m := range p.on[activeList] {
 			if !c.runsAbove(t, m, c.members[cl.member].gen) {
-				c.fail("S1: %v is active on %s while %s may still run it", c.topology.id(t), c.nameOf(m), c.nameOf(cl.member))
+				c.fail("I1: %v is active on %s while %s may still run it", c.topology.id(t), c.nameOf(m), c.nameOf(cl.member))
 			}
 		}
 		if !slices.Contains(p.on[revokeList], cl.member) {
-			c.fail("S1: %s runs %v, may not go on and is not told to stop", c.nameOf(cl.member), c.topology.id(t))
+			c.fail("I1: %s runs %v, may not go on and is not told to stop", c.nameOf(cl.member), c.topology.id(t))
 		}
 	}
 	for _, m := range p.on[revokeList] {
 		if slices.Contains(p.on[activeList], m) {
-			c.fail("S1: %s is to run and to stop %v", c.nameOf(m), c.topology.id(t))
+			c.fail("I1: %s is to run and to stop %v", c.nameOf(m), c.topology.id(t))
 		}
 	}
 }
@@ -222,31 +222,31 @@ func (c *checker) runsAbove(t, m, gen int32) bool {
 	return slices.ContainsFunc(c.claims[t], func(cl claim) bool { return cl.member == m && cl.certain && c.members[m].gen > gen })
 }
 
-// checkPlaced checks S2: every task is active once, or waits in a Revoke or in a Departure.
+// checkPlaced checks I2: every task is active once, or waits in a Revoke or in a Departure.
 func (c *checker) checkPlaced(t int32) {
 	p := &c.places[t]
 	switch id := c.topology.id(t); {
 	case len(p.on[activeList]) == 0 && len(p.on[revokeList]) == 0 && p.departed == 0:
-		c.fail("S2: %v is lost: nobody runs it, and it waits for nobody", id)
+		c.fail("I2: %v is lost: nobody runs it, and it waits for nobody", id)
 	case p.departed > 1, p.departed > 0 && len(p.on[activeList])+len(p.on[revokeList]) > 0:
-		c.fail("S2: %v waits for an instance and is somewhere else too", id)
+		c.fail("I2: %v waits for an instance and is somewhere else too", id)
 	}
 }
 
-// checkLearners checks S3: at most one learner, on another instance than the active task, of a task with state.
+// checkLearners checks I3: at most one learner, on another instance than the active task, of a task with state.
 func (c *checker) checkLearners(t int32) {
 	p := &c.places[t]
 	id := c.topology.id(t)
 	if len(p.on[learnerList]) > 1 {
-		c.fail("S3: %v is learned by %s and %s", id, c.nameOf(p.on[learnerList][0]), c.nameOf(p.on[learnerList][1]))
+		c.fail("I3: %v is learned by %s and %s", id, c.nameOf(p.on[learnerList][0]), c.nameOf(p.on[learnerList][1]))
 	}
 	for _, m := range p.on[learnerList] {
 		if c.stateless(t) {
-			c.fail("S3: %s learns %v, which has no state", c.nameOf(m), id)
+			c.fail("I3: %s learns %v, which has no state", c.nameOf(m), id)
 		}
 		for _, owner := range p.on[activeList] {
 			if c.instanceOf(owner) == c.instanceOf(m) {
-				c.fail("S3: %s learns %v, which %s runs on the same instance", c.nameOf(m), id, c.nameOf(owner))
+				c.fail("I3: %s learns %v, which %s runs on the same instance", c.nameOf(m), id, c.nameOf(owner))
 			}
 		}
 	}
@@ -259,35 +259,35 @@ func (c *checker) checkHandover(t int32) {
 	for _, m := range p.on[activeList] {
 		_, told := slices.BinarySearchFunc(c.a.Members[m].Handover, c.topology.id(t), TaskID.Compare)
 		if told != (len(p.on[learnerList]) > 0) {
-			c.fail("S3: %s: Handover does not say whether %v is being learned", c.nameOf(m), c.topology.id(t))
+			c.fail("I3: %s: Handover does not say whether %v is being learned", c.nameOf(m), c.topology.id(t))
 		}
 	}
 }
 
-// checkStandbys checks S4: a standby is on no instance that runs the task, learns it or has another standby of it.
+// checkStandbys checks I4: a standby is on no instance that runs the task, learns it or has another standby of it.
 func (c *checker) checkStandbys(t int32) {
 	p := &c.places[t]
 	id := c.topology.id(t)
 	for k, m := range p.on[standbyList] {
 		if c.stateless(t) {
-			c.fail("S4: %s has a standby of %v, which has no state", c.nameOf(m), id)
+			c.fail("I4: %s has a standby of %v, which has no state", c.nameOf(m), id)
 		}
 		for _, other := range slices.Concat(p.on[activeList], p.on[learnerList], p.on[standbyList][:k]) {
 			if c.instanceOf(other) == c.instanceOf(m) {
-				c.fail("S4: %s has a standby of %v, which %s has on the same instance", c.nameOf(m), id, c.nameOf(other))
+				c.fail("I4: %s has a standby of %v, which %s has on the same instance", c.nameOf(m), id, c.nameOf(other))
 			}
 		}
 	}
 }
 
-// checkLeaving checks S5: a leaving instance gets nothing it does not have, while another stays, but for a task of which it has
+// checkLeaving checks I5: a leaving instance gets nothing it does not have, while another stays, but for a task of which it has
 // the only caught-up copy; and no learner is given to a member that does not know them.
 func (c *checker) checkLeaving(t int32) {
 	p := &c.places[t]
 	id := c.topology.id(t)
 	for _, m := range p.on[learnerList] {
 		if !c.members[m].speaks {
-			c.fail("S5: %s learns %v, but speaks version %d only", c.nameOf(m), id, c.members[m].in.Version)
+			c.fail("I5: %s learns %v, but speaks version %d only", c.nameOf(m), id, c.members[m].in.Version)
 		}
 	}
 	for _, m := range slices.Concat(p.on[activeList], p.on[learnerList], p.on[standbyList]) {
@@ -295,12 +295,12 @@ func (c *checker) checkLeaving(t int32) {
 		if c.instances[i].stays || c.had(t, i) || c.mayRunMore(m) {
 			continue
 		}
-		c.fail("S5: %s leaves and is handed %v", c.nameOf(m), id)
+		c.fail("I5: %s leaves and is handed %v", c.nameOf(m), id)
 	}
 	for _, m := range p.on[activeList] {
 		i := c.instanceOf(m)
 		if !c.instances[i].stays && !c.claimedOn(t, i) && c.hotElsewhere(t) && !c.mayRunMore(m) {
-			c.fail("S5: %s leaves and is handed %v, which another copy could run", c.nameOf(m), id)
+			c.fail("I5: %s leaves and is handed %v, which another copy could run", c.nameOf(m), id)
 		}
 	}
 }

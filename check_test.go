@@ -35,32 +35,32 @@ func TestCheckFinds(t *testing.T) {
 		damage func(a, b, c, d, e *assignor.MemberAssignment)
 		want   string // the first violation of several
 	}{
-		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&b.Active, id(0, 0)) }, "S1: 0_0 is active on A and B"},
+		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&b.Active, id(0, 0)) }, "I1: 0_0 is active on A and B"},
 		{func(a, b, c, d, e *assignor.MemberAssignment) { drop(&a.Active, id(0, 0)); add(&b.Active, id(0, 0)) },
-			"S1: 0_0 is active on B while A may still run it"},
+			"I1: 0_0 is active on B while A may still run it"},
 		{func(a, b, c, d, e *assignor.MemberAssignment) { drop(&a.Active, id(0, 0)); add(&b.Revoke, id(0, 0)) },
-			"S1: A runs 0_0, may not go on and is not told to stop"},
-		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&a.Revoke, id(0, 0)) }, "S1: A is to run and to stop 0_0"},
-		{func(a, b, c, d, e *assignor.MemberAssignment) { drop(&b.Active, id(0, 2)) }, "S2: 0_2 is lost: nobody runs it, and it waits for nobody"},
-		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&d.Learners, id(0, 1)) }, "S3: 0_1 is learned by B and D"},
-		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&d.Learners, id(0, 3)); c.Handover = c.Active }, "S3: D learns 0_3, which C runs on the same instance"},
-		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&b.Learners, id(1, 0)) }, "S3: B learns 1_0, which has no state"},
-		{func(a, b, c, d, e *assignor.MemberAssignment) { a.Handover = nil }, "S3: A: Handover does not say whether 0_1 is being learned"},
-		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&a.Handover, id(0, 0)) }, "S3: A: Handover does not say whether 0_0 is being learned"},
-		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&a.Standbys, id(0, 0)) }, "S4: A has a standby of 0_0, which A has on the same instance"},
-		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&b.Standbys, id(0, 1)) }, "S4: B has a standby of 0_1, which B has on the same instance"},
+			"I1: A runs 0_0, may not go on and is not told to stop"},
+		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&a.Revoke, id(0, 0)) }, "I1: A is to run and to stop 0_0"},
+		{func(a, b, c, d, e *assignor.MemberAssignment) { drop(&b.Active, id(0, 2)) }, "I2: 0_2 is lost: nobody runs it, and it waits for nobody"},
+		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&d.Learners, id(0, 1)) }, "I3: 0_1 is learned by B and D"},
+		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&d.Learners, id(0, 3)); c.Handover = c.Active }, "I3: D learns 0_3, which C runs on the same instance"},
+		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&b.Learners, id(1, 0)) }, "I3: B learns 1_0, which has no state"},
+		{func(a, b, c, d, e *assignor.MemberAssignment) { a.Handover = nil }, "I3: A: Handover does not say whether 0_1 is being learned"},
+		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&a.Handover, id(0, 0)) }, "I3: A: Handover does not say whether 0_0 is being learned"},
+		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&a.Standbys, id(0, 0)) }, "I4: A has a standby of 0_0, which A has on the same instance"},
+		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&b.Standbys, id(0, 1)) }, "I4: B has a standby of 0_1, which B has on the same instance"},
 		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&c.Standbys, id(0, 2)); add(&d.Standbys, id(0, 2)) },
-			"S4: D has a standby of 0_2, which C has on the same instance"},
-		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&e.Standbys, id(1, 0)) }, "S4: E has a standby of 1_0, which has no state"},
-		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&e.Learners, id(0, 2)); b.Handover = b.Active }, "S5: E learns 0_2, but speaks version 1 only"},
-		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&d.Standbys, id(0, 0)) }, "S5: D leaves and is handed 0_0"},
-		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&e.Active, id(7, 7)) }, "S6: E: runs 7_7, which the topology does not have and it did not run"},
-		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&e.Standbys, id(0, 4)) }, "S6: E: has a copy of 0_4, which the topology does not have"},
-		{func(a, b, c, d, e *assignor.MemberAssignment) { slices.Reverse(a.Active) }, "S6: A: Active is not sorted or has a task twice: [1_0 0_1 0_0]"},
+			"I4: D has a standby of 0_2, which C has on the same instance"},
+		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&e.Standbys, id(1, 0)) }, "I4: E has a standby of 1_0, which has no state"},
+		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&e.Learners, id(0, 2)); b.Handover = b.Active }, "I5: E learns 0_2, but speaks version 1 only"},
+		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&d.Standbys, id(0, 0)) }, "I5: D leaves and is handed 0_0"},
+		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&e.Active, id(7, 7)) }, "I6: E: runs 7_7, which the topology does not have and it did not run"},
+		{func(a, b, c, d, e *assignor.MemberAssignment) { add(&e.Standbys, id(0, 4)) }, "I6: E: has a copy of 0_4, which the topology does not have"},
+		{func(a, b, c, d, e *assignor.MemberAssignment) { slices.Reverse(a.Active) }, "I6: A: Active is not sorted or has a task twice: [1_0 0_1 0_0]"},
 		{func(a, b, c, d, e *assignor.MemberAssignment) { b.Standbys = []assignor.TaskID{id(0, 0), id(0, 0)} },
-			"S6: B: Standbys is not sorted or has a task twice: [0_0 0_0]"},
-		{func(a, b, c, d, e *assignor.MemberAssignment) { a.Handover = []assignor.TaskID{id(0, 2)} }, "S6: A: 0_2 is in Handover, but not in Active"},
-		{func(a, b, c, d, e *assignor.MemberAssignment) { a.Member = "B" }, `S6: answer 0 is to "B", want "A"`},
+			"I6: B: Standbys is not sorted or has a task twice: [0_0 0_0]"},
+		{func(a, b, c, d, e *assignor.MemberAssignment) { a.Handover = []assignor.TaskID{id(0, 2)} }, "I6: A: 0_2 is in Handover, but not in Active"},
+		{func(a, b, c, d, e *assignor.MemberAssignment) { a.Member = "B" }, `I6: answer 0 is to "B", want "A"`},
 	} {
 		members, answer, config := checkedGroup()
 		require.NoError(t, assignor.Check(members, answer, config))
@@ -77,20 +77,20 @@ func TestCheckFindsOutside(t *testing.T) {
 
 	old := *answer
 	old.Generation = 3
-	require.EqualError(t, assignor.Check(members, &old, config), "assignor: S6: the generation 3 is not greater than 3, which a member has reported")
+	require.EqualError(t, assignor.Check(members, &old, config), "assignor: I6: the generation 3 is not greater than 3, which a member has reported")
 	short := *answer
 	short.Members = answer.Members[:4]
-	require.EqualError(t, assignor.Check(members, &short, config), "assignor: S6: 4 answers to 5 members")
+	require.EqualError(t, assignor.Check(members, &short, config), "assignor: I6: 4 answers to 5 members")
 	waits := *answer
 	waits.Departed = []assignor.Departure{{Instance: "z", Tasks: []assignor.TaskID{id(0, 0)}}}
-	require.EqualError(t, assignor.Check(members, &waits, config), "assignor: S2: 0_0 waits for an instance and is somewhere else too")
+	require.EqualError(t, assignor.Check(members, &waits, config), "assignor: I2: 0_0 waits for an instance and is somewhere else too")
 
 	// Of two that claim a task, one that reports it in the higher generation may go on. One that may have started it may not.
 	members[4].Generation, members[4].Active = 2, []assignor.TaskID{id(0, 0)}
 	answer.Members[4].Revoke = []assignor.TaskID{id(0, 0)}
 	require.NoError(t, assignor.Check(members, answer, config))
 	members[4].Generation = 3
-	require.ErrorContains(t, assignor.Check(members, answer, config), "S1: 0_0 is active on A while E may still run it")
+	require.ErrorContains(t, assignor.Check(members, answer, config), "I1: 0_0 is active on A while E may still run it")
 }
 
 // TestCheckJoinsAll: one error for each violation.

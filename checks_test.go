@@ -6,7 +6,7 @@ import (
 	"github.com/incremental-rebalance/assignor"
 )
 
-// checkAnswer holds one answer against Check, and against what the members truly run and the leader may not know: S1 and L3.
+// checkAnswer holds one answer against Check, and against what the members truly run and the leader may not know: I1 and L3.
 func (w *world) checkAnswer(members []assignor.Member, memory, a *assignor.Assignment) {
 	if err := assignor.Check(members, a, w.config); err != nil {
 		w.failf("Check: %v", err)
@@ -18,7 +18,7 @@ func (w *world) checkAnswer(members []assignor.Member, memory, a *assignor.Assig
 	w.checkDeadlines(members, memory, a)
 }
 
-// checkTruth checks S1 against what members truly run: nobody starts a task that another still runs, and who runs it and may not
+// checkTruth checks I1 against what members truly run: nobody starts a task that another still runs, and who runs it and may not
 // go on is told to stop.
 func (w *world) checkTruth(a *assignor.Assignment) {
 	starts := map[assignor.TaskID]string{}
@@ -31,10 +31,10 @@ func (w *world) checkTruth(a *assignor.Assignment) {
 		ma, _ := a.For(k.report.ID)
 		for task := range k.runs {
 			if id, ok := starts[task]; ok && id != k.report.ID && !w.worker(id).runs[task] {
-				w.failf("S1: %s starts %v while %s truly runs it", id, task, k.report.ID)
+				w.failf("I1: %s starts %v while %s truly runs it", id, task, k.report.ID)
 			}
 			if !slices.Contains(ma.Active, task) && !slices.Contains(ma.Revoke, task) {
-				w.failf("S1: %s truly runs %v and is neither told to go on nor to stop", k.report.ID, task)
+				w.failf("I1: %s truly runs %v and is neither told to go on nor to stop", k.report.ID, task)
 			}
 		}
 	}

@@ -44,11 +44,11 @@
 //     one of them or is rebuilt ([Recover]).
 //   - The answer says why: every decision that is not "stays where it was" is a [Move] with its [Reason].
 //
-// The rules are in docs/design.md: R0 to R8, S1 to S6 and L1 to L3 in comments and reasons are numbered as there.
+// The rules are in docs/design.md: R0 to R8, I1 to I6 and L1 to L3 in comments and reasons are numbered as there.
 //
 // # What it costs
 //
 // Assign takes O(tasks + copies + members log members) time and memory, and O(n log n) in the n tasks that change hands. It keeps
 // no state, reads no clock, draws no random numbers and starts no goroutines: equal reports give equal answers, in whatever order
-// they come, on every leader. An [Assigner] keeps the memory that it works in for the next round.
+// they come, on every leader. An [Assignor] keeps the memory that it works in for the next round.
 package assignor

@@ -2,9 +2,9 @@ package assignor
 
 import "unsafe"
 
-// Poison overwrites everything that the Assigner keeps for its next round, but what has pointers, so that a round which reads what it
+// Poison overwrites everything that the Assignor keeps for its next round, but what has pointers, so that a round which reads what it
 // has not written goes wrong.
-func (a *Assigner) Poison() {
+func (a *Assignor) Poison() {
 	s := &a.scratch
 	poison(&s.int32s)
 	poison(&s.int64s)
@@ -28,8 +28,8 @@ func poison[T any](a *arena[T]) {
 	}
 }
 
-// Kept returns how many bytes the Assigner keeps.
-func (a *Assigner) Kept() int {
+// Kept returns how many bytes the Assignor keeps.
+func (a *Assignor) Kept() int {
 	s := &a.scratch
 	return kept(&s.int32s) + kept(&s.int64s) + kept(&s.bools) + kept(&s.statuses) + kept(&s.reasons) + kept(&s.restorings) +
 		kept(&s.replicas) + kept(&s.entries) + kept(&s.newCopies) + kept(&s.memberRows) + kept(&s.instRows) +

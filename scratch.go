@@ -1,26 +1,5 @@
 package assignor
 
-import "errors"
-
-// Assigner decides rounds as [Assign] does and keeps the memory that it works in from one round to the next, so that a round like an
-// earlier one allocates little more than its answer. That takes a tenth to two fifths off the time of a round of 100 000 tasks
-// (BenchmarkAssigner); a leader that calls a round now and then does not need it.
-//
-// The zero value is ready to use. Between rounds it keeps no reference to what it was given or what it returned, and nothing that
-// could change an answer; it may be used for one group after another. It must not be copied after its first round, nor used by two
-// goroutines at once.
-type Assigner struct{ scratch scratch }
-
-// Assign returns what [Assign] returns.
-func (a *Assigner) Assign(members []Member, prevAssignment *Assignment, config Config) (*Assignment, error) {
-	if err := errors.Join(validateMembers(members), config.Validate()); err != nil {
-		return nil, err
-	}
-	a.scratch.begin()
-	defer a.scratch.end()
-	return decide(newRound(members, prevAssignment, config, &a.scratch)), nil
-}
-
 // scratch has the arrays of a round that do not outlive it.
 type scratch struct {
 	int32s     arena[int32]

@@ -54,7 +54,7 @@ func (s *standbys) of(t int32) []int32 {
 	return s.kept[int(t)*s.width:][:s.keeps[t]]
 }
 
-// mayKeep reports whether instance i may keep a standby of the task beside those it has (S4, S5).
+// mayKeep reports whether instance i may keep a standby of the task beside those it has (I4, I5).
 func (s *standbys) mayKeep(t, i int32) bool {
 	return s.instances[i].stays && i != s.at(t) && i != s.learnerAt(t) && !slices.Contains(s.of(t), i) && !s.stopsOn(t, i)
 }

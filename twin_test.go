@@ -9,7 +9,7 @@ import (
 	"github.com/incremental-rebalance/assignor"
 )
 
-// naiveAssign is the naive twin of Assign: the rules of section 3 of the design, written down as slowly and as plainly as they
+// naiveAssign is the naive twin of Assign: the rules of docs/design.md, written down as slowly and as plainly as they
 // read. It works on names, looks everything up in maps and counts by scanning all tasks whenever it wants to know a number, so
 // there are no dense numbers that could be mixed up and no counters that could be forgotten. It shares nothing with Assign but
 // the public types. The two must agree on every input.

@@ -14,29 +14,29 @@ import (
 // are old. Members obey through Member.Next. Every round is checked (see checks_test.go); a failure is a panic with a fault,
 // which runs of a world turn into an error with the seed and the rows.
 type world struct {
-	assigner assignor.Assigner
-	rng      *rand.Rand
-	seed     uint64
-	config   assignor.Config
-	mode     assignor.HandoverMode
-	rejoin   assignor.RejoinMode
-	workers  []*worker
-	memory   *assignor.Assignment       // the last answer that was delivered
-	older    []*assignor.Assignment     // what leaders remembered before
-	disks    map[string]diskState       // what vanished instances left, for when they come back
-	last     map[assignor.TaskID]place  // where each task was to run last
-	ran      map[assignor.TaskID]string // the instance that truly ran it last
-	lost     map[assignor.TaskID]bool   // tasks that L3 says nothing of until they run again
-	idle     map[assignor.TaskID]int    // for how many rounds a task has been running nowhere
-	hot      map[copyAt]bool            // which copies had caught up in the last round
-	revoked  map[assignor.TaskID]bool   // tasks that the last answer told somebody to stop
-	named    int
-	rebuilt  bool // the memory of this round is made of reports
-	all      bool // print all rounds
-	dirty    int  // the last round in which some member missed an answer or was slow to apply it
-	rounds   int
-	events   []string
-	log      []logged
+	decider assignor.Assignor
+	rng     *rand.Rand
+	seed    uint64
+	config  assignor.Config
+	mode    assignor.HandoverMode
+	rejoin  assignor.RejoinMode
+	workers []*worker
+	memory  *assignor.Assignment       // the last answer that was delivered
+	older   []*assignor.Assignment     // what leaders remembered before
+	disks   map[string]diskState       // what vanished instances left, for when they come back
+	last    map[assignor.TaskID]place  // where each task was to run last
+	ran     map[assignor.TaskID]string // the instance that truly ran it last
+	lost    map[assignor.TaskID]bool   // tasks that L3 says nothing of until they run again
+	idle    map[assignor.TaskID]int    // for how many rounds a task has been running nowhere
+	hot     map[copyAt]bool            // which copies had caught up in the last round
+	revoked map[assignor.TaskID]bool   // tasks that the last answer told somebody to stop
+	named   int
+	rebuilt bool // the memory of this round is made of reports
+	all     bool // print all rounds
+	dirty   int  // the last round in which some member missed an answer or was slow to apply it
+	rounds  int
+	events  []string
+	log     []logged
 }
 
 // worker is one member: what it reports, and what it truly runs.
@@ -261,11 +261,11 @@ func (w *world) round(memory *assignor.Assignment) *assignor.Assignment {
 	return a
 }
 
-// decide calls the world's Assigner, and once more Assign with everything in another order.
+// decide calls the world's Assignor, and once more Assign with everything in another order.
 func (w *world) decide(members []assignor.Member, memory *assignor.Assignment) *assignor.Assignment {
 	before := printInput(members, memory, w.config)
-	w.assigner.Poison()
-	a, err := w.assigner.Assign(members, memory, w.config)
+	w.decider.Poison()
+	a, err := w.decider.Assign(members, memory, w.config)
 	if err != nil {
 		w.failf("Assign: %v", err)
 	}

@@ -70,7 +70,7 @@ func (w *World) round(s *State, missed int) (State, error) {
 		}
 		runs := in.Active | in.Revoked&^next.stopped(in, missed)
 		if running&runs != 0 {
-			return *s, fmt.Errorf("S1: %s runs %v, which another runs too\nanswer:\n%v", m.ID, w.ids(running&runs), answer)
+			return *s, fmt.Errorf("I1: %s runs %v, which another runs too\nanswer:\n%v", m.ID, w.ids(running&runs), answer)
 		}
 		running |= runs
 	}

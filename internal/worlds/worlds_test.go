@@ -3,6 +3,7 @@ package worlds
 import (
 	"flag"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -112,12 +113,14 @@ func TestWrongAnswersAreFound(t *testing.T) {
 	}{
 		"a task runs twice": {func(a *assignor.Assignment, _ []assignor.Member) {
 			if len(a.Members) > 1 {
-				a.Members[1].Active = a.Members[0].Active
+				active := append(slices.Clone(a.Members[0].Active), a.Members[1].Active...)
+				slices.SortFunc(active, assignor.TaskID.Compare)
+				a.Members[1].Active = active
 			}
-		}, "S1"},
+		}, "I1: 0_0 is active on S1 and S2"},
 		"a task is forgotten": {func(a *assignor.Assignment, _ []assignor.Member) {
 			a.Members[0].Active, a.Members[0].Handover = nil, nil
-		}, "S2"},
+		}, "I2: 0_0 is lost"},
 		"nobody ever learns": {func(a *assignor.Assignment, _ []assignor.Member) {
 			for i := range a.Members {
 				a.Members[i].Learners, a.Members[i].Handover = nil, nil

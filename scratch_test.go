@@ -13,8 +13,8 @@ import (
 	"github.com/incremental-rebalance/assignor/internal/measure"
 )
 
-// assignerCases are groups of different sizes in an order in which an Assigner has to grow and to shrink what it keeps.
-func assignerCases() (cases []measure.Case) {
+// scratchCases are groups of different sizes in an order in which an Assignor has to grow and to shrink what it keeps.
+func scratchCases() (cases []measure.Case) {
 	for _, size := range [][2]int{{1000, 10}, {4000, 100}, {500, 100}, {8000, 20}, {20, 2}, {2000, 50}} {
 		for _, state := range measure.States {
 			for standbys := range 3 {
@@ -25,74 +25,74 @@ func assignerCases() (cases []measure.Case) {
 	return cases
 }
 
-// TestAssigner: an Assigner that has decided rounds of other groups decides what Assign does, and does not touch it later.
-func TestAssigner(t *testing.T) {
-	var assigner assignor.Assigner
+// TestAssignor: an Assignor that has decided rounds of other groups decides what Assign does, and does not touch it later.
+func TestAssignor(t *testing.T) {
+	var decider assignor.Assignor
 	var answers, want []*assignor.Assignment
-	for _, c := range assignerCases() {
+	for _, c := range scratchCases() {
 		in, err := c.Input()
 		require.NoError(t, err)
 		fresh, err := in.Assign()
 		require.NoError(t, err)
 		for range 3 { // what the first wanted, the second makes and the third uses
-			answer, err := assigner.Assign(in.Members, in.Memory, in.Config)
+			answer, err := decider.Assign(in.Members, in.Memory, in.Config)
 			require.NoError(t, err)
 			answers, want = append(answers, answer), append(want, fresh)
-			assigner.Poison()
+			decider.Poison()
 		}
 	}
 	for i := range want {
-		require.Equal(t, want[i], answers[i], assignerCases()[i/3])
+		require.Equal(t, want[i], answers[i], scratchCases()[i/3])
 	}
 }
 
-// TestAssignerKeeps: neither an error nor quiet rounds make an Assigner forget what a busy round needs, as long as there are busy ones;
+// TestAssignorKeeps: neither an error nor quiet rounds make an Assignor forget what a busy round needs, as long as there are busy ones;
 // and a group that has become small does not keep the memory of a large one for ever.
-func TestAssignerKeeps(t *testing.T) {
+func TestAssignorKeeps(t *testing.T) {
 	quiet, err := measure.Case{State: measure.Steady, Tasks: 32_000, Members: 100, Standbys: 1}.Input()
 	require.NoError(t, err)
 	busy, err := measure.Case{State: measure.Leave10, Tasks: 32_000, Members: 100, Standbys: 1}.Input()
 	require.NoError(t, err)
 	small, err := measure.Case{State: measure.Steady, Tasks: 100, Members: 10, Standbys: 1}.Input()
 	require.NoError(t, err)
-	var assigner assignor.Assigner
+	var decider assignor.Assignor
 	assign := func(in *measure.Input) {
-		_, err := assigner.Assign(in.Members, in.Memory, in.Config)
+		_, err := decider.Assign(in.Members, in.Memory, in.Config)
 		require.NoError(t, err)
 	}
 	assign(busy)
 	assign(busy)
-	kept := assigner.Kept()
+	kept := decider.Kept()
 	for range 3 {
 		for range 10 {
 			assign(quiet)
 		}
-		_, err = assigner.Assign(nil, nil, quiet.Config)
+		_, err = decider.Assign(nil, nil, quiet.Config)
 		require.ErrorIs(t, err, assignor.ErrNoMembers)
-		require.GreaterOrEqual(t, assigner.Kept(), kept)
+		require.GreaterOrEqual(t, decider.Kept(), kept)
 		assign(busy)
 	}
 	for range 40 {
 		assign(small)
 	}
-	require.Less(t, assigner.Kept(), kept/20)
+	require.Less(t, decider.Kept(), kept/20)
 }
 
-// TestAssignerForgets: what an Assigner was given can be collected, and what it returned.
-func TestAssignerForgets(t *testing.T) {
-	var assigner assignor.Assigner
-	reachable := assignAndForget(t, &assigner)
+// TestAssignorForgets: what an Assignor was given can be collected, and what it returned.
+func TestAssignorForgets(t *testing.T) {
+	var decider assignor.Assignor
+	reachable := assignAndForget(t, &decider)
 	runtime.GC()
 	require.Empty(t, reachable())
-	runtime.KeepAlive(&assigner)
+	runtime.KeepAlive(&decider)
 }
 
 // assignAndForget decides a round. What it returns says which of its arguments and its answer can still be reached.
-func assignAndForget(t *testing.T, assigner *assignor.Assigner) (reachable func() []string) {
+func assignAndForget(t *testing.T, decider *assignor.Assignor) (reachable func() []string) {
 	t.Helper()
 	in, err := measure.Case{State: measure.Leave, Tasks: 1000, Members: 10, Standbys: 1}.Input()
 	require.NoError(t, err)
-	answer, err := assigner.Assign(in.Members, in.Memory, in.Config)
+	answer, err := decider.Assign(in.Members, in.Memory, in.Config)
 	require.NoError(t, err)
 	member, memory := weak.Make(&in.Members[0]), weak.Make(in.Memory)
 	tasks, returned := weak.Make(&in.Members[0].Active[0]), weak.Make(answer)
