@@ -43,9 +43,9 @@ type Balancer struct {
 	undrain   func()        // ends the drain that is under way
 	done      chan struct{} // closed when the member has drained and left
 	left      bool
-	troubleAt time.Time
-	trouble   string
 	moves     []assignor.Move
+
+	troubles troubles // has a lock of its own
 }
 
 // remembered is an assignment and when this member got to know it.
@@ -120,8 +120,9 @@ func (b *Balancer) JoinGroupMetadata(interests []string, owned map[string][]int3
 	frame := meta.AppendTo(nil)
 	metadata, err := b.metadata(meta, frame, owned)
 	if err != nil {
-		b.report(fmt.Errorf("franz: the report cannot be encoded, the leader sees what is owned: %w", err))
+		err = fmt.Errorf("franz: the report cannot be encoded, the leader sees what is owned: %w", err)
 	}
+	b.troubled(TroubleMetadata, err)
 	if metadata == nil {
 		return frame
 	}
@@ -154,13 +155,13 @@ func (b *Balancer) metadata(meta kmsg.ConsumerMemberMetadata, frame []byte, owne
 func (b *Balancer) ParseSyncAssignment(data []byte) (assigned map[string][]int32, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			b.report(fmt.Errorf("franz: panic while reading an assignment, the previous one stays: %v", p))
+			b.troubled(TroubleAssignment, fmt.Errorf("franz: panic while reading an assignment, the previous one stays: %v", p))
 			assigned = b.previous()
 		}
 	}()
 	var ka kmsg.ConsumerMemberAssignment
 	if err := ka.ReadFrom(data); err != nil {
-		b.report(fmt.Errorf("franz: assignment of %d bytes cannot be read, the previous one stays: %w", len(data), err))
+		b.troubled(TroubleAssignment, fmt.Errorf("franz: assignment of %d bytes cannot be read, the previous one stays: %w", len(data), err))
 		assigned = b.previous()
 		b.begin(assigned, nil, nil)
 		b.askIn(assignor.RevokeRetry, "an assignment could not be read")
@@ -175,12 +176,16 @@ func (b *Balancer) ParseSyncAssignment(data []byte) (assigned map[string][]int32
 		if ma.FollowUp {
 			time.Sleep(followUpGrace)
 		}
+		b.troubled(TroubleAssignment, nil)
 		b.begin(assigned, &ma, memory)
 		return assigned, nil
 	}
-	if len(ka.UserData) > 0 { // else the leader could not send more, and tries again
-		b.report(fmt.Errorf("franz: the assignment's user data cannot be read, copies stay as they are: %w", err))
+	if len(ka.UserData) > 0 {
+		err = fmt.Errorf("franz: the assignment's user data cannot be read, copies stay as they are: %w", err)
+	} else {
+		err = nil // the leader could not send more, and tries again
 	}
+	b.troubled(TroubleAssignment, err)
 	b.begin(assigned, nil, nil)
 	if len(ka.UserData) > 0 || len(assigned) == 0 {
 		b.askIn(assignor.RevokeRetry, "an assignment could not be read")
@@ -209,6 +214,12 @@ func (b *Balancer) begin(assigned map[string][]int32, ma *assignor.MemberAssignm
 		decided = elected.resume(*ma, memory)
 	case !decided.delivered(elected.info.LeaderID, *ma):
 		elected, decided = nil, nil // the coordinator has taken another's answer
+	}
+	b.troubled(TroublePlace, nil)
+	if elected == nil {
+		for _, kind := range leaderTroubles {
+			b.troubled(kind, nil)
+		}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -273,15 +284,6 @@ func (b *Balancer) groupMetadata() (memberID string, generation int32) {
 		return "", -1
 	}
 	return client.GroupMetadata()
-}
-
-// report makes a trouble known. It holds no lock.
-func (b *Balancer) report(err error) {
-	b.config.Logger.Warn("incremental rebalance", "instance", b.config.Instance, "trouble", err)
-	b.config.Observer.Trouble(err)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.trouble, b.troubleAt = err.Error(), time.Now()
 }
 
 // fallback is another balancer that the member offers too. The Balancer follows what it assigns.
@@ -371,6 +373,6 @@ func (h hooks) OnClientClosed(*kgo.Client) {
 // OnGroupManageError notes why the member has lost its place.
 func (h hooks) OnGroupManageError(err error) {
 	if !errors.Is(err, context.Canceled) {
-		h.b.report(fmt.Errorf("franz: the member has lost its place: %w", err))
+		h.b.troubled(TroublePlace, fmt.Errorf("franz: the member has lost its place, and joins again: %w", err))
 	}
 }

@@ -170,7 +170,7 @@ func TestBrokerRecordTooLarge(t *testing.T) {
 		c.start(fmt.Sprint("w", i), budget)
 	}
 	c.eventually(30*time.Second, "the leader has noticed", func() bool {
-		return strings.Contains(c.leader().balancer.State().Trouble, "too large")
+		return strings.Contains(c.leader().balancer.State().Trouble(), "too large")
 	})
 	require.Empty(t, c.monitor.violated())
 	assert.Zero(t, c.lostSessions())

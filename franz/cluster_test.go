@@ -88,7 +88,7 @@ type observer struct {
 	w *worker
 }
 
-func (o observer) Trouble(error) { o.w.troubles.Add(1) }
+func (o observer) Trouble(franz.Trouble) { o.w.troubles.Add(1) }
 
 func (o observer) Balanced(r franz.Round) {
 	o.w.rounds.Add(1)
@@ -150,7 +150,7 @@ func (c *cluster) rows() string {
 		s := w.balancer.State()
 		text += assignor.MemberAssignment{
 			Member: w.name, Active: s.Active, Revoke: s.Revoking, Learners: copied(s.Learning), Standbys: copied(s.Standby),
-		}.String() + " " + s.Trouble + "\n"
+		}.String() + " " + s.Trouble() + "\n"
 	}
 	return text
 }

@@ -113,10 +113,11 @@ func TestBeyondAnyBudget(t *testing.T) {
 	}
 	balancer, _, err := b.MemberBalancer(members)
 	require.NoError(t, err)
+	lead(balancer, "m1")
 	plan := balancer.Balance(map[string]int32{"lines": 4}).IntoSyncAssignment()
 	require.Len(t, plan, 1)
 	assigned, err := b.ParseSyncAssignment(plan[0].MemberAssignment)
 	require.NoError(t, err)
 	assert.Equal(t, map[string][]int32{"lines": {0, 2}}, assigned, "what it had, and nothing that nobody may run")
-	assert.Contains(t, b.State().Trouble, "too large")
+	assert.Contains(t, b.State().Trouble(), "too large")
 }

@@ -25,7 +25,7 @@
 // # Never everything
 //
 // A kgo member whose balancer fails loses all it has. So this one does not fail: on any trouble (bytes that nobody can read, a
-// topic without metadata, answers that are too large, a panic) the round repeats what is, and the trouble is in [State.Trouble],
+// topic without metadata, answers that are too large, a panic) the round repeats what is, and the trouble is in [State.Troubles],
 // the log and the [Observer].
 //
 // # Two owners

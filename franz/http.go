@@ -51,7 +51,7 @@ func (b *Balancer) drainInBackground() {
 	go func() {
 		defer cancel(nil)
 		if err := b.Drain(ctx); err != nil && !errors.Is(err, ErrStays) {
-			b.report(err)
+			b.troubled(TroubleDrain, err)
 		}
 	}()
 }

@@ -11,8 +11,9 @@ type Observer interface {
 	Balanced(Round)
 	// Asked is called when the member calls for a round, with the reason.
 	Asked(reason string)
-	// Trouble is called with everything that State.Trouble will show.
-	Trouble(error)
+	// Trouble is called when a trouble of State.Troubles begins and when it is over; while it lasts, at most once a minute, with
+	// other words for it.
+	Trouble(Trouble)
 }
 
 // Round is what a leader did in a round.
@@ -40,4 +41,4 @@ func (NopObserver) Balanced(Round) {}
 func (NopObserver) Asked(string) {}
 
 // Trouble does nothing.
-func (NopObserver) Trouble(error) {}
+func (NopObserver) Trouble(Trouble) {}

@@ -45,22 +45,24 @@ func (p plan) IntoSyncAssignment() []kmsg.SyncGroupRequestGroupAssignment { retu
 func (b *Balancer) MemberBalancer(members []kmsg.JoinGroupResponseMember) (kgo.GroupMemberBalancer, map[string]struct{}, error) {
 	r := &round{b: b}
 	decoder := b.reportDecoder()
+	var problems []error
 	seen := make(map[string]bool, len(members))
 	for _, m := range members {
 		if m.MemberID == "" || seen[m.MemberID] {
-			b.report(fmt.Errorf("franz: the coordinator listed a member without an id, or %q twice", m.MemberID))
+			problems = append(problems, fmt.Errorf("%q is listed twice, or has no id", m.MemberID))
 			continue
 		}
 		seen[m.MemberID] = true
 		report, err := b.topology.readReport(decoder, m)
 		if err != nil {
-			b.report(fmt.Errorf("franz: report of member %s, which counts as running what it owns: %w", m.MemberID, err))
+			problems = append(problems, fmt.Errorf("report of member %s: %w", m.MemberID, err))
 			r.unread = append(r.unread, len(r.reports))
 		}
 		r.reports = append(r.reports, report)
 		r.size += len(m.ProtocolMetadata)
 	}
 	r.boundUnread()
+	b.troubled(TroubleReport, several("franz: members count as running what they own, because of what they report", problems))
 	b.mu.Lock()
 	b.elected, b.decided = r, nil
 	b.mu.Unlock()
@@ -129,9 +131,10 @@ func (r *round) Balance(counts map[string]int32) kgo.IntoSyncAssignment {
 	b := r.b
 	a, p, err := r.decide(counts)
 	if err != nil {
-		b.report(fmt.Errorf("franz: the round repeats what is: %w", err))
+		err = fmt.Errorf("franz: the round repeats what is, and is tried again: %w", err)
 		a, p = r.repeat()
 	}
+	b.troubled(TroubleRound, err)
 	b.mu.Lock()
 	b.decided = &decision{assignment: a, repeated: err != nil}
 	b.mu.Unlock()

@@ -27,9 +27,8 @@ type State struct {
 	Left         bool      `json:"left"` // drained and out of the group
 	Lost         bool      `json:"lost"` // the coordinator dropped it; it runs nothing until it is back
 
-	Trouble   string          `json:"trouble,omitempty"` // the last one
-	TroubleAt time.Time       `json:"troubleAt,omitzero"`
-	Moves     []assignor.Move `json:"moves,omitempty"` // what this member decided when it last led, with reasons
+	Troubles []Trouble       `json:"troubles"`        // the last that are over, by their end, then those that last, by their beginning
+	Moves    []assignor.Move `json:"moves,omitempty"` // what this member decided when it last led, with reasons
 }
 
 // Copy is a copy of a task's state on the member's disk.
@@ -65,8 +64,7 @@ func (b *Balancer) state() State {
 		LeavingSince: l.leaving,
 		Left:         b.left,
 		Lost:         l.lost,
-		Trouble:      b.trouble,
-		TroubleAt:    b.troubleAt,
+		Troubles:     b.troubles.list(),
 		Moves:        slices.Clone(b.moves),
 	}
 	if !l.lost {
