@@ -29,7 +29,7 @@ func TestReadme(t *testing.T) {
 		spec, results := playFile(t, name)
 		fmt.Fprintf(&b, "%s\n\n", firstSentence(spec.Title))
 		table := sim.VariantTable(results)
-		table.Pick("variant", "rounds", "moved", "restored", "stopped (planned)", "stopped (crash)", "worst pause", "balanced after").WriteMarkdown(&b)
+		table.Pick("variant", "moved", "restored", "stopped (planned)", "stopped (crash)", "worst pause", "balanced after").WriteMarkdown(&b)
 		fmt.Fprintln(&b)
 	}
 	section(t, "README.md", "simulate", b.String())

@@ -1,0 +1,45 @@
+package figures
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestUsage compares the usage in the README with the example that compiles and runs.
+func TestUsage(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "usage_test.go"))
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(string(text), "\t// usage\n")
+	code, rest, ok := strings.Cut(rest, "\t// end of usage\n")
+	require.True(t, ok, "usage_test.go has no usage")
+	_, printed, ok := strings.Cut(rest, "\t// Output:\n")
+	require.True(t, ok, "the usage prints nothing")
+	printed = strings.TrimSuffix(printed, "}\n")
+	section(t, "README.md", "usage", "```go\nimport \"github.com/incremental-rebalance/assignor\"\n\n"+unindent(code, "\t")+"```")
+	section(t, "README.md", "usage prints", "```\n"+unindent(printed, "\t// ")+"```")
+}
+
+func unindent(text, prefix string) string {
+	var b strings.Builder
+	for _, line := range strings.SplitAfter(text, "\n") {
+		b.WriteString(strings.TrimPrefix(line, prefix))
+	}
+	return b.String()
+}
+
+// A page is read on half a screen, and in a terminal.
+func TestWidth(t *testing.T) {
+	for _, page := range []string{"README.md"} {
+		text, err := os.ReadFile(filepath.Join(root, page))
+		require.NoError(t, err)
+		for i, line := range strings.Split(string(text), "\n") {
+			assert.LessOrEqual(t, utf8.RuneCountInString(line), 100, "%s:%d: %s", page, i+1, line)
+		}
+	}
+}
