@@ -27,6 +27,22 @@ func BenchmarkAssign(b *testing.B) {
 	})
 }
 
+// BenchmarkRecover rebuilds the memory from what the members of a quiet group report.
+func BenchmarkRecover(b *testing.B) {
+	benchSizes(func(tasks, members int) {
+		c := measure.Case{State: measure.Steady, Tasks: tasks, Members: members}
+		in, err := c.Input()
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(c.String(), func(b *testing.B) {
+			for b.Loop() {
+				assignor.Recover(in.Members)
+			}
+		})
+	})
+}
+
 func benchAssign(b *testing.B, c measure.Case) {
 	b.Helper()
 	in, err := c.Input()

@@ -212,7 +212,8 @@ func disjoint(lists ...*[]assignor.TaskID) {
 	}
 }
 
-// FuzzRecover checks that a rebuilt memory gives nobody a task that it does not claim, and gives no task twice.
+// FuzzRecover checks that a rebuilt memory gives nobody a task that it does not claim, gives no task twice, and is what its twin
+// makes.
 func FuzzRecover(f *testing.F) {
 	addFuzzSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -221,8 +222,12 @@ func FuzzRecover(f *testing.F) {
 		for i := range members {
 			members[i].Memory = nil
 		}
+		got := assignor.Recover(members)
+		if want := twinRecover(members); !reflect.DeepEqual(want, got) {
+			t.Fatalf("recovered:\n%v\nits twin:\n%v", got, want)
+		}
 		owner := map[assignor.TaskID]string{}
-		for _, ma := range assignor.Recover(members).Members {
+		for _, ma := range got.Members {
 			i := slices.IndexFunc(members, func(m assignor.Member) bool { return m.ID == ma.Member })
 			for _, task := range ma.Active {
 				if !slices.Contains(members[i].Active, task) && !slices.Contains(members[i].Revoked, task) {

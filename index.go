@@ -64,6 +64,14 @@ func (c *cursor) number(id TaskID) int32 {
 	return c.look(id)
 }
 
+// numberOfAny returns what number of the topology does: foreign tasks have one too.
+func (c *cursor) numberOfAny(id TaskID) int32 {
+	if t := c.number(id); t != none {
+		return t
+	}
+	return c.topology.number(id)
+}
+
 func (c *cursor) look(id TaskID) int32 {
 	c.sub, c.partitions = id.Subtopology, 0
 	t := c.topology
