@@ -153,19 +153,25 @@ func (b *Balancer) metadata(meta kmsg.ConsumerMemberMetadata, frame []byte, owne
 // ParseSyncAssignment returns the partitions of an assignment. It never fails: of bytes that nobody can read, the member
 // keeps what it has.
 func (b *Balancer) ParseSyncAssignment(data []byte) (assigned map[string][]int32, err error) {
+	assigned, err = b.parse(data)
+	b.sessionTroubles(err)
+	return assigned, nil
+}
+
+// parse begins the session of an assignment. The error says what of it could not be read; a panic is one.
+func (b *Balancer) parse(data []byte) (assigned map[string][]int32, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			b.troubled(TroubleAssignment, fmt.Errorf("franz: panic while reading an assignment, the previous one stays: %v", p))
+			err = fmt.Errorf("franz: panic while reading an assignment, the previous one stays: %v", p)
 			assigned = b.previous()
 		}
 	}()
 	var ka kmsg.ConsumerMemberAssignment
 	if err := ka.ReadFrom(data); err != nil {
-		b.troubled(TroubleAssignment, fmt.Errorf("franz: assignment of %d bytes cannot be read, the previous one stays: %w", len(data), err))
 		assigned = b.previous()
 		b.begin(assigned, nil, nil)
 		b.askIn(assignor.RevokeRetry, "an assignment could not be read")
-		return assigned, nil
+		return assigned, fmt.Errorf("franz: assignment of %d bytes cannot be read, the previous one stays: %w", len(data), err)
 	}
 	assigned = map[string][]int32{}
 	for _, t := range ka.Topics {
@@ -176,21 +182,30 @@ func (b *Balancer) ParseSyncAssignment(data []byte) (assigned map[string][]int32
 		if ma.FollowUp {
 			time.Sleep(followUpGrace)
 		}
-		b.troubled(TroubleAssignment, nil)
 		b.begin(assigned, &ma, memory)
 		return assigned, nil
 	}
-	if len(ka.UserData) > 0 {
-		err = fmt.Errorf("franz: the assignment's user data cannot be read, copies stay as they are: %w", err)
-	} else {
-		err = nil // the leader could not send more, and tries again
-	}
-	b.troubled(TroubleAssignment, err)
 	b.begin(assigned, nil, nil)
 	if len(ka.UserData) > 0 || len(assigned) == 0 {
 		b.askIn(assignor.RevokeRetry, "an assignment could not be read")
 	}
-	return assigned, nil
+	if len(ka.UserData) == 0 { // the leader could not send more, and tries again
+		return assigned, nil
+	}
+	return assigned, fmt.Errorf("franz: the assignment's user data cannot be read, copies stay as they are: %w", err)
+}
+
+// sessionTroubles makes known what is wrong in the session that has just begun, and what no longer is. Unread is what could not
+// be read of its assignment.
+func (b *Balancer) sessionTroubles(unread error) {
+	b.troubled(TroubleAssignment, unread)
+	b.troubled(TroublePlace, nil)
+	if b.Leader() {
+		return
+	}
+	for _, kind := range leaderTroubles {
+		b.troubled(kind, nil)
+	}
 }
 
 // followUpGrace is how long a member waits, before it stops anything, in a session that ends at once: peers that have not yet
@@ -214,12 +229,6 @@ func (b *Balancer) begin(assigned map[string][]int32, ma *assignor.MemberAssignm
 		decided = elected.resume(*ma, memory)
 	case !decided.delivered(elected.info.LeaderID, *ma):
 		elected, decided = nil, nil // the coordinator has taken another's answer
-	}
-	b.troubled(TroublePlace, nil)
-	if elected == nil {
-		for _, kind := range leaderTroubles {
-			b.troubled(kind, nil)
-		}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -296,12 +305,19 @@ type fallback struct {
 func (f fallback) ParseSyncAssignment(data []byte) (map[string][]int32, error) {
 	assigned, err := f.GroupBalancer.ParseSyncAssignment(data)
 	if err == nil {
-		f.b.begin(assigned, nil, nil)
-		f.b.mu.Lock()
-		f.b.local.last = assignor.MemberAssignment{} // no answer of this balancer is acted on
-		f.b.mu.Unlock()
+		f.b.sessionTroubles(f.follow(assigned))
 	}
 	return assigned, err
+}
+
+// follow begins the session of what the other balancer assigned. A panic is an error.
+func (f fallback) follow(assigned map[string][]int32) (err error) {
+	defer recovered(&err)
+	f.b.begin(assigned, nil, nil)
+	f.b.mu.Lock()
+	defer f.b.mu.Unlock()
+	f.b.local.last = assignor.MemberAssignment{} // no answer of this balancer is acted on
+	return nil
 }
 
 // onAssigned is called when a session has begun and what it revokes has stopped.
@@ -310,13 +326,15 @@ func (b *Balancer) onAssigned(ctx context.Context, client *kgo.Client, added map
 		b.config.OnAssigned(ctx, client, added)
 	}
 	b.publish()
-	b.mu.Lock()
-	followUp := b.followUp
-	b.mu.Unlock()
-	if followUp {
-		b.ask("somebody has stopped a task that runs elsewhere next")
-	}
-	b.look()
+	b.guard("begin a session", func() {
+		b.mu.Lock()
+		followUp := b.followUp
+		b.mu.Unlock()
+		if followUp {
+			b.ask("somebody has stopped a task that runs elsewhere next")
+		}
+		b.look()
+	})
 }
 
 // onLost is called when the coordinator has dropped the member, or the group cannot be reached.
@@ -327,23 +345,30 @@ func (b *Balancer) onLost(ctx context.Context, client *kgo.Client, lost map[stri
 	case b.config.OnRevoked != nil:
 		b.config.OnRevoked(ctx, client, lost)
 	}
-	b.mu.Lock()
-	b.local.lose()
-	b.leads, b.inSession = false, false
-	b.elected, b.decided = nil, nil
-	b.sent = sentReport{}
-	b.timers.stop()
-	b.mu.Unlock()
+	b.guard("end a session", func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.local.lose()
+		b.leads, b.inSession = false, false
+		b.elected, b.decided = nil, nil
+		b.sent = sentReport{}
+		b.timers.stop()
+	})
 	b.publish()
 }
 
 // publish tells everybody how the member stands, and wakes those that wait for a session.
 func (b *Balancer) publish() {
-	b.mu.Lock()
-	s := b.state()
-	close(b.changed)
-	b.changed = make(chan struct{})
-	b.mu.Unlock()
+	var s State
+	if !b.guard("tell the state", func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		s = b.state()
+		close(b.changed)
+		b.changed = make(chan struct{})
+	}) {
+		return // an empty state would stop everything
+	}
 	b.config.Logger.Info("incremental rebalance", "instance", s.Instance, "generation", s.Generation, "leader", s.Leader,
 		"active", len(s.Active), "learning", len(s.Learning), "standby", len(s.Standby), "revoking", len(s.Revoking), "lost", s.Lost)
 	if b.config.OnChange != nil {

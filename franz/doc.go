@@ -26,7 +26,8 @@
 //
 // A kgo member whose balancer fails loses all it has. So this one does not fail: on any trouble (bytes that nobody can read, a
 // topic without metadata, answers that are too large, a panic) the round repeats what is, and the trouble is in [State.Troubles],
-// the log and the [Observer].
+// the log and the [Observer]. A panic in what the service hands over (OnChange, the callbacks on partitions, Local, the Logger, the
+// Observer) is the service's own: it is not recovered, and ends the process as anywhere in Go.
 //
 // # Two owners
 //

@@ -1,6 +1,16 @@
 package franz
 
-import "github.com/twmb/franz-go/pkg/kgo"
+import (
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
 
 // Fallbacks returns the balancers that Opts offers beside the Balancer itself.
 func (b *Balancer) Fallbacks() []kgo.GroupBalancer { return b.balancers()[1:] }
+
+// Assigned is what kgo calls when a session has begun.
+func (b *Balancer) Assigned(added map[string][]int32) { b.onAssigned(context.Background(), nil, added) }
+
+// Lost is what kgo calls when the member has lost its place.
+func (b *Balancer) Lost(lost map[string][]int32) { b.onLost(context.Background(), nil, lost) }

@@ -9,13 +9,19 @@ import (
 // resume is for a static leader that restarted: the coordinator has given everybody what they had, and nobody has asked the
 // leader. It decides the round once more, on the reports of then and its own new one, to see whether they imply another plan
 // than what was delivered to this member and, where it is a keeper, to the others (memory), or a deadline that nobody else keeps.
-func (r *round) resume(delivered assignor.MemberAssignment, memory *assignor.Assignment) *decision {
+// Where it cannot decide, a new round tells.
+func (r *round) resume(delivered assignor.MemberAssignment, memory *assignor.Assignment) (d *decision) {
+	defer func() {
+		if recover() != nil {
+			d = &decision{resumed: true, differs: true}
+		}
+	}()
 	a, err := r.decideAgain()
 	if err != nil {
 		return &decision{resumed: true, differs: true}
 	}
 	own := slices.IndexFunc(a.Members, func(ma assignor.MemberAssignment) bool { return ma.Member == r.info.LeaderID })
-	d := &decision{assignment: a, resumed: true}
+	d = &decision{assignment: a, resumed: true}
 	// A deadline counts from reports that are as old as the generation, which nobody knows: only new reports tell.
 	d.differs = a.NextRebalance > 0 || own < 0 || !sameTasks(a.Members[own], delivered, true)
 	if memory == nil || d.differs {

@@ -2,6 +2,7 @@ package franz
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -81,10 +82,12 @@ func (b *Balancer) reportDecoder() *assignor.ReportDecoder {
 }
 
 // readReport returns a member's report. Where the report cannot be read, it is made of what the metadata says (a
-// member that cannot learn), and the error says why.
-func (t *topology) readReport(decoder *assignor.ReportDecoder, m kmsg.JoinGroupResponseMember) (assignor.Member, error) {
+// member that cannot learn), and the error says why. A panic is an error.
+func (t *topology) readReport(decoder *assignor.ReportDecoder, m kmsg.JoinGroupResponseMember) (report assignor.Member, err error) {
+	defer func() { report.ID = m.MemberID }()
+	defer recovered(&err)
 	var meta kmsg.ConsumerMemberMetadata
-	report, err := decodeReport(decoder, m.ProtocolMetadata, &meta)
+	report, err = decodeReport(decoder, m.ProtocolMetadata, &meta)
 	if err != nil {
 		owned := map[string][]int32{}
 		for _, o := range meta.OwnedPartitions {
@@ -95,7 +98,6 @@ func (t *topology) readReport(decoder *assignor.ReportDecoder, m kmsg.JoinGroupR
 			report.Instance = *m.InstanceID
 		}
 	}
-	report.ID = m.MemberID
 	return report, err
 }
 
@@ -260,16 +262,23 @@ func (r *round) encode(a *assignor.Assignment) (plan, error) {
 }
 
 // repeat returns what is, as an assignment: every member goes on with what nobody else claims, and keeps its copies. By it
-// nobody gains a task. Where even that cannot be encoded, the members get their partitions, and keep their copies on their own.
-func (r *round) repeat() (*assignor.Assignment, plan) {
+// nobody gains a task. Where even that cannot be encoded, the members get their partitions, and keep their copies on their own;
+// and where it panics, they get nothing that anybody can read, and keep what they have.
+func (r *round) repeat() (a *assignor.Assignment, p plan) {
+	defer func() {
+		if recover() != nil {
+			a, p = &assignor.Assignment{Generation: unsent}, r.unreadable()
+		}
+	}()
 	r.b.mu.Lock()
-	memory, _ := r.recall(r.b.memory, time.Now())
+	own := r.b.memory
 	r.b.mu.Unlock()
-	a := repetition(r.reports, memory, r.info.Generation)
+	memory, _ := r.recall(own, time.Now())
+	a = repetition(r.reports, memory, r.info.Generation)
 	if p, err := r.tryEncode(a); err == nil {
 		return a, p
 	}
-	p := make(plan, len(a.Members))
+	p = make(plan, len(a.Members))
 	for i := range a.Members {
 		bare := kmsg.ConsumerMemberAssignment{Version: 2, Topics: r.b.topology.partitions(a.Members[i].Active)}
 		p[i] = kmsg.SyncGroupRequestGroupAssignment{MemberID: a.Members[i].Member, MemberAssignment: bare.AppendTo(nil)}
@@ -277,36 +286,55 @@ func (r *round) repeat() (*assignor.Assignment, plan) {
 	return a, p
 }
 
+// unsent is the generation of an assignment that nobody gets: no member is ever in it.
+const unsent = -1
+
+// unreadable is the plan of last resort.
+func (r *round) unreadable() plan {
+	p := make(plan, len(r.reports))
+	for i := range r.reports {
+		p[i].MemberID = r.reports[i].ID
+	}
+	return p
+}
+
 func (r *round) tryEncode(a *assignor.Assignment) (p plan, err error) {
 	defer recovered(&err)
 	return r.encode(a)
 }
 
-// repetition is the assignment that changes nothing.
+// repetition is the assignment that changes nothing. It has every member that has an id, whatever it reports.
 func repetition(reports []assignor.Member, memory *assignor.Assignment, generation int32) *assignor.Assignment {
 	now := slices.Clone(reports)
 	for i := range now {
-		now[i].Memory = nil                           // who runs what is to come from the reports alone,
-		now[i].Generation = max(1, now[i].Generation) // and from all of them
+		now[i].Memory = nil // who runs what is to come from the reports alone,
+		if g := now[i].Generation; g <= 0 || g == math.MaxInt32 {
+			now[i].Generation = 1 // and from all of them: Recover leaves out who has no generation
+		}
 	}
 	a := assignor.Recover(now)
-	a.Generation = max(a.Generation+1, generation)
+	a.Generation = max(after(a.Generation), generation)
 	if memory != nil {
-		a.Generation = max(a.Generation, memory.Generation+1)
+		a.Generation = max(a.Generation, after(memory.Generation))
 		a.Departed = slices.Clone(memory.Departed)
 	}
 	for i := range now {
-		k, _ := slices.BinarySearchFunc(a.Members, now[i].ID, func(ma assignor.MemberAssignment, id string) int {
+		k, known := slices.BinarySearchFunc(a.Members, now[i].ID, func(ma assignor.MemberAssignment, id string) int {
 			return strings.Compare(ma.Member, id)
 		})
-		ma := &a.Members[k]
-		ma.Learners, ma.Standbys = tasksOf(now[i].Learners, ma.Active), tasksOf(now[i].Standbys, ma.Active)
+		if known {
+			ma := &a.Members[k]
+			ma.Learners, ma.Standbys = tasksOf(now[i].Learners, ma.Active), tasksOf(now[i].Standbys, ma.Active)
+		}
 	}
 	for i := range a.Members {
 		a.Members[i].Generation = a.Generation
 	}
 	return a
 }
+
+// after returns a generation greater than g, as long as there is one: math.MaxInt32 is none.
+func after(g int32) int32 { return max(0, min(g, math.MaxInt32-2)) + 1 }
 
 // tasksOf returns the tasks of copies that the member does not run.
 func tasksOf(copies []assignor.Replica, active []assignor.TaskID) []assignor.TaskID {

@@ -18,6 +18,7 @@ const (
 	TroubleAssignment TroubleKind = "assignment" // what the member was assigned cannot be read, or not be run
 	TroublePlace      TroubleKind = "place"      // the member has lost its place in the group
 	TroubleDrain      TroubleKind = "drain"      // a drain in the background has failed
+	TroublePanic      TroubleKind = "panic"      // a bug of this package: please report it; what panicked was left out
 
 	// Those of a leader end when it decides a round without them, and when somebody else leads.
 	TroubleReport TroubleKind = "report" // what a member reports cannot be read
@@ -170,6 +171,21 @@ func (b *Balancer) troubled(kind TroubleKind, err error) {
 	f := found{}
 	f.add("", err)
 	b.trouble(kind, f)
+}
+
+// guard runs f, which is code of this package alone, makes a trouble of a panic in it, and reports whether there was none. What
+// the service has kgo or the Balancer call is not guarded: a panic there ends the process, as anywhere in Go.
+func (b *Balancer) guard(what string, f func()) bool {
+	err := func() (err error) {
+		defer recovered(&err)
+		f()
+		return nil
+	}()
+	if err != nil {
+		err = fmt.Errorf("franz: to %s: %w", what, err)
+	}
+	b.troubled(TroublePanic, err)
+	return err == nil
 }
 
 // several returns one error of the errors of several members, naming at most three.

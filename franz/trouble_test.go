@@ -2,9 +2,11 @@ package franz_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
+	"github.com/incremental-rebalance/assignor"
 	"github.com/incremental-rebalance/assignor/franz"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -104,4 +106,31 @@ func TestTroubleOfALeaderEndsWithIt(t *testing.T) {
 	_, err = b.ParseSyncAssignment((&kmsg.ConsumerMemberAssignment{Version: 2}).AppendTo(nil))
 	require.NoError(t, err)
 	assert.Empty(t, b.State().Trouble(), "the round of another")
+}
+
+// Generations that no leader gives, of whichever member: the round that cannot be decided repeats what is, for all of them.
+func TestRepetitionOfAnyGeneration(t *testing.T) {
+	for _, generation := range []int32{math.MinInt32, -1, 0, 1, math.MaxInt32 - 1, math.MaxInt32} {
+		for _, id := range []string{"a", "m", "z"} {
+			b, err := franz.New(valid())
+			require.NoError(t, err)
+			var members []kmsg.JoinGroupResponseMember
+			for i, other := range []string{"z", "a", "m"} {
+				report := assignor.Member{Generation: 7, Active: []assignor.TaskID{{Partition: int32(i)}}}
+				if other == id {
+					report.Generation = generation
+				}
+				data, err := report.MarshalBinary()
+				require.NoError(t, err)
+				meta := kmsg.ConsumerMemberMetadata{Version: 3, UserData: data}
+				members = append(members, kmsg.JoinGroupResponseMember{MemberID: other, ProtocolMetadata: meta.AppendTo(nil)})
+			}
+			plan := round(t, b, members, nil)
+			require.Len(t, ofKind(lasting(b), franz.TroubleRound), 1, "nobody knows the topic")
+			checkPlan(t, b, members, plan)
+			for _, p := range plan {
+				assert.Len(t, assigned(t, p.MemberAssignment), 2, "generation %d of %s: %s keeps its task", generation, id, p.MemberID)
+			}
+		}
+	}
 }
