@@ -85,6 +85,12 @@ func TestCheckFindsOutside(t *testing.T) {
 	waits.Departed = []assignor.Departure{{Instance: "z", Tasks: []assignor.TaskID{id(0, 0)}}}
 	require.EqualError(t, assignor.Check(members, &waits, config), "assignor: I2: 0_0 waits for an instance and is somewhere else too")
 
+	impossible := *answer
+	impossible.Members = slices.Clone(answer.Members)
+	members[4].Active, impossible.Members[4].Active = []assignor.TaskID{id(0, -1)}, []assignor.TaskID{id(0, -1)}
+	require.EqualError(t, assignor.Check(members, &impossible, config), "assignor: I6: E: runs 0_-1, which the topology does not have and it did not run")
+	require.NoError(t, assignor.Check(members, answer, config), "what nobody can run need not be stopped")
+
 	// Of two that claim a task, one that reports it in the higher generation may go on. One that may have started it may not.
 	members[4].Generation, members[4].Active = 2, []assignor.TaskID{id(0, 0)}
 	answer.Members[4].Revoke = []assignor.TaskID{id(0, 0)}
