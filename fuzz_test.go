@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/incremental-rebalance/assignor"
+	"github.com/incremental-rebalance/assignor/internal/twin"
 )
 
 // source turns a fuzzer's bytes into reports and memories, most of which cannot be. It never runs dry: behind the last byte all
@@ -223,7 +224,7 @@ func FuzzRecover(f *testing.F) {
 			members[i].Memory = nil
 		}
 		got := assignor.Recover(members)
-		if want := twinRecover(members); !reflect.DeepEqual(want, got) {
+		if want := twin.Recover(members); !reflect.DeepEqual(want, got) {
 			t.Fatalf("recovered:\n%v\nits twin:\n%v", got, want)
 		}
 		owner := map[assignor.TaskID]string{}

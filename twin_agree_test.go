@@ -1,16 +1,14 @@
 package assignor_test
 
 import (
-	"errors"
 	"flag"
 	"fmt"
-	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
 	"github.com/incremental-rebalance/assignor"
+	"github.com/incremental-rebalance/assignor/internal/twin"
 )
 
 var twinSeed = flag.Uint64("twinseed", 0, "compare Assign with its twin on this seed only")
@@ -69,8 +67,8 @@ func TestTwinRefuses(t *testing.T) {
 			}
 		}
 		got, err := assignor.Assign(w.members, w.memory, w.config)
-		want, wantErr := naiveAssign(w.members, w.memory, w.config)
-		if diff := twinDifference(got, err, want, wantErr); diff != "" || err == nil {
+		want, wantErr := twin.Assign(w.members, w.memory, w.config)
+		if diff := twin.Difference(got, err, want, wantErr); diff != "" || err == nil {
 			t.Errorf("seed %d: %v, %v: %s", seed, err, wantErr, diff)
 		}
 	}
@@ -117,62 +115,16 @@ func compareTwins(t *testing.T, seed uint64, tally *twinTally) {
 	w := newTwinWorld(seed)
 	for round := range 1 + w.IntN(10) {
 		members := w.reports()
-		got, err := twinInput{members, w.memory, w.config}.answer()
+		got, err := twin.Input{Members: members, Memory: w.memory, Config: w.config}.Answer()
 		w.shuffle(members)
-		in := twinInput{members, w.memory, w.config}
-		want, wantErr := naiveAssign(members, w.memory, w.config)
-		if diff := twinDifference(got, err, want, wantErr); diff != "" || err != nil {
-			small := in.shrink()
-			t.Errorf("seed %d, round %d: %s\n%s\nas small as can be: %s\n%s", seed, round, diff, in.report(), small.difference(), small.report())
+		in := twin.Input{Members: members, Memory: w.memory, Config: w.config}
+		want, wantErr := twin.Assign(members, w.memory, w.config)
+		if diff := twin.Difference(got, err, want, wantErr); diff != "" || err != nil {
+			small := in.Shrink()
+			t.Errorf("seed %d, round %d: %s\n%s\nas small as can be: %s\n%s", seed, round, diff, in, small.Difference(), small)
 			return
 		}
 		tally.add(got)
 		w.next(got)
 	}
-}
-
-// twinDifference returns the first difference between two answers, "" where they are equal.
-func twinDifference(got *assignor.Assignment, err error, want *assignor.Assignment, wantErr error) string {
-	for _, kind := range []error{assignor.ErrNoMembers, assignor.ErrConfig, assignor.ErrMember} {
-		if errors.Is(err, kind) != errors.Is(wantErr, kind) {
-			return fmt.Sprintf("the errors are %v and %v", err, wantErr)
-		}
-	}
-	if (err == nil) != (wantErr == nil) || (got == nil) != (want == nil) {
-		return fmt.Sprintf("the errors are %v and %v", err, wantErr)
-	}
-	if reflect.DeepEqual(got, want) {
-		return ""
-	}
-	a, b := strings.Split(twinAnswer(got), "\n"), strings.Split(twinAnswer(want), "\n")
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			return fmt.Sprintf("Assign has %q, its twin %q", a[i], b[i])
-		}
-	}
-	if len(a) != len(b) {
-		return fmt.Sprintf("Assign also has %q, its twin %q", a[min(len(a), len(b)):], b[min(len(a), len(b)):])
-	}
-	return "they differ in what is not printed: nil and empty lists"
-}
-
-// twinAnswer prints everything that an answer says, a line each.
-func twinAnswer(a *assignor.Assignment) string {
-	if a == nil {
-		return "no answer"
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "generation %d, missing standbys %d, follow-up %v, next %v\n", a.Generation, a.MissingStandbys, a.FollowUp, a.NextRebalance)
-	for _, ma := range a.Members {
-		fmt.Fprintf(&b, "%v handover=%v instance=%s leaving=%v version=%d generation=%d follow-up=%v\n",
-			ma, ma.Handover, ma.Instance, ma.Leaving, ma.Version, ma.Generation, ma.FollowUp)
-	}
-	for _, d := range a.Departed {
-		fmt.Fprintf(&b, "departed: %s%v absent for %v\n", d.Instance, d.Tasks, d.Absent)
-	}
-	moves := slices.Clone(a.Moves)
-	for _, m := range moves {
-		fmt.Fprintf(&b, "%v\n", m)
-	}
-	return b.String()
 }

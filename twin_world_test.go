@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/incremental-rebalance/assignor"
@@ -117,12 +116,12 @@ func (w *twinWorld) joinMember(host string) {
 
 func (w *twinWorld) someMember() *assignor.Member { return &w.members[w.IntN(len(w.members))] }
 
-func (w *twinWorld) someTask() naiveTask {
+func (w *twinWorld) someTask() assignor.TaskID {
 	sub := twinOne(w, w.config.Topology...)
 	if sub.Partitions == 0 || w.chance(5) {
-		return naiveTask{Subtopology: w.Int32N(4), Partition: w.Int32N(11) - 1}
+		return assignor.TaskID{Subtopology: w.Int32N(4), Partition: w.Int32N(11) - 1}
 	}
-	return naiveTask{Subtopology: sub.ID, Partition: w.Int32N(sub.Partitions)}
+	return assignor.TaskID{Subtopology: sub.ID, Partition: w.Int32N(sub.Partitions)}
 }
 
 // next lets the members obey, then time pass and things happen.
@@ -309,7 +308,7 @@ func twinShuffle[T any](w *twinWorld, s []T) {
 }
 
 func (w *twinWorld) mangle(m *assignor.Member) {
-	add := func(tasks []naiveTask) []naiveTask { return append(slices.Clip(tasks), w.someTask()) }
+	add := func(tasks []assignor.TaskID) []assignor.TaskID { return append(slices.Clip(tasks), w.someTask()) }
 	addCopy := func(copies []assignor.Replica) []assignor.Replica {
 		c := assignor.Replica{Task: w.someTask(), Lag: twinOne(w, 0, 0, 7, w.Int64N(200), -1, -5, math.MaxInt64), For: time.Duration(w.IntN(300)) * time.Second}
 		return append(slices.Clip(copies), c)
@@ -346,7 +345,7 @@ func (w *twinWorld) mangleMemory() {
 	switch w.IntN(4) {
 	case 0:
 		mem.Departed = append(mem.Departed, assignor.Departure{
-			Instance: twinOne(w, "h1", "h2", "h9"), Absent: time.Duration(w.IntN(300)-9) * time.Second, Tasks: []naiveTask{w.someTask(), w.someTask()},
+			Instance: twinOne(w, "h1", "h2", "h9"), Absent: time.Duration(w.IntN(300)-9) * time.Second, Tasks: []assignor.TaskID{w.someTask(), w.someTask()},
 		})
 	case 1:
 		mem.Generation += w.Int32N(5) - 2
@@ -356,31 +355,8 @@ func (w *twinWorld) mangleMemory() {
 			ma.Member = w.someMember().ID
 			ma.Instance = twinOne(w, "", w.someMember().Instance, "ghosts")
 		}
-		ma.Active, ma.Revoke = []naiveTask{w.someTask(), w.someTask()}, []naiveTask{w.someTask()}
+		ma.Active, ma.Revoke = []assignor.TaskID{w.someTask(), w.someTask()}, []assignor.TaskID{w.someTask()}
 		mem.Members = append(mem.Members, ma)
 	}
 	w.memory = mem
-}
-
-// twinRows prints the input of a round, so that it can be read and typed in again.
-func twinRows(members []assignor.Member, memory *assignor.Assignment, config assignor.Config) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "config %+v\n", config)
-	if memory == nil {
-		b.WriteString("memory none\n")
-	} else {
-		fmt.Fprintf(&b, "memory of generation %d\n", memory.Generation)
-		for _, ma := range memory.Members {
-			fmt.Fprintf(&b, "  %v instance=%s leaving=%v\n", ma, cmp.Or(ma.Instance, ma.Member), ma.Leaving)
-		}
-		for _, d := range memory.Departed {
-			fmt.Fprintf(&b, "  departed: %s%v absent for %v\n", d.Instance, d.Tasks, d.Absent)
-		}
-	}
-	for i := range members {
-		m := &members[i]
-		fmt.Fprintf(&b, "%v instance=%s capacity=%d version=%d generation=%d leaving=%v for %v tags=%v\n",
-			m, twinHost(m), m.Capacity, m.Version, m.Generation, m.Leaving, m.LeavingFor, m.Tags)
-	}
-	return b.String()
 }

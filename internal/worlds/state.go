@@ -48,6 +48,7 @@ type World struct {
 	Config assignor.Config
 	Mode   assignor.HandoverMode
 	Missed bool  // members may miss an answer
+	Twin   bool  // every answer must be the one of the naive twin
 	Events uint8 // how many events may come between two rounds
 
 	// Assign is assignor.Assign where it is nil.

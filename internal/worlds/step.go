@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/incremental-rebalance/assignor"
+	"github.com/incremental-rebalance/assignor/internal/twin"
 )
 
 // Step is a state that follows another, and what leads to it.
@@ -56,6 +57,9 @@ func (w *World) round(s *State, missed int) (State, error) {
 	if err == nil {
 		err = assignor.Check(members, answer, w.Config)
 	}
+	if err == nil && w.Twin {
+		err = w.compare(members, memory, answer)
+	}
 	if err != nil {
 		return *s, fmt.Errorf("%w\nanswer:\n%v", err, answer)
 	}
@@ -77,6 +81,15 @@ func (w *World) round(s *State, missed int) (State, error) {
 	w.remember(&next, answer)
 	next.rankAges()
 	return next, nil
+}
+
+// compare holds an answer against that of the naive twin.
+func (w *World) compare(members []assignor.Member, memory, answer *assignor.Assignment) error {
+	want, err := twin.Assign(members, memory, w.Config)
+	if diff := twin.Difference(answer, nil, want, err); diff != "" {
+		return fmt.Errorf("the naive twin differs: %s\n%s", diff, twin.Print(want))
+	}
+	return nil
 }
 
 // stopped returns what of Revoked does not run between two rounds: who has got an answer runs it until the next one, who has

@@ -1,4 +1,4 @@
-package assignor_test
+package twin
 
 import (
 	"cmp"
@@ -10,13 +10,13 @@ import (
 )
 
 // placeOrphans is R1.5 for stateful tasks.
-func (n *naive) placeOrphans() {
-	s := &naiveShare{naive: n, have: naivePiles{}, incoming: map[int64]int64{}, receives: n.stays, overflows: n.stays}
+func (n *round) placeOrphans() {
+	s := &sharing{round: n, have: piles{}, incoming: map[int64]int64{}, receives: n.stays, overflows: n.stays}
 	for _, t := range n.tasks {
 		switch {
 		case n.stateless(t):
 		case n.placed(t):
-			s.have[naivePile{n.planned(t), n.weight(t)}]++
+			s.have[pile{n.planned(t), n.weight(t)}]++
 		case n.orphan[t]:
 			s.incoming[n.weight(t)]++
 		}
@@ -27,12 +27,12 @@ func (n *naive) placeOrphans() {
 }
 
 // homeless reports whether a task is an orphan that has no place yet.
-func (n *naive) homeless(t naiveTask) bool { return n.orphan[t] && !n.placed(t) }
+func (n *round) homeless(t taskID) bool { return n.orphan[t] && !n.placed(t) }
 
 // dealOrphans places the orphans of one kind so that the instances come up to target.
-func (n *naive) dealOrphans(s *naiveShare, target naivePiles) {
+func (n *round) dealOrphans(s *sharing, target piles) {
 	for _, weight := range n.weights(s.stateless) {
-		var pool []naiveTask
+		var pool []taskID
 		for _, t := range n.tasks {
 			if n.homeless(t) && n.stateless(t) == s.stateless && n.weight(t) == weight {
 				pool = append(pool, t)
@@ -40,7 +40,7 @@ func (n *naive) dealOrphans(s *naiveShare, target naivePiles) {
 		}
 		room := map[string]int64{}
 		for _, h := range n.hosts {
-			room[h] = target[naivePile{h, weight}] - s.have[naivePile{h, weight}]
+			room[h] = target[pile{h, weight}] - s.have[pile{h, weight}]
 		}
 		for t, h := range n.deal(pool, room, n.hosts) {
 			n.place(t, h, "", n.whyMoved(t, assignor.ReasonOrphan))
@@ -49,7 +49,7 @@ func (n *naive) dealOrphans(s *naiveShare, target naivePiles) {
 }
 
 // excess returns by how much an instance is planned to be above its share of a subtopology, times the capacity of all that stay.
-func (n *naive) excess(host string, sub int32) int64 {
+func (n *round) excess(host string, sub int32) int64 {
 	excess := int64(0)
 	for _, t := range n.tasks {
 		if t.Subtopology != sub {
@@ -68,7 +68,7 @@ func (n *naive) excess(host string, sub int32) int64 {
 // deal says who gets which task of the pool. The takers of the first group take turns, one task each, from the subtopology they are
 // furthest below their share of, then those of the next group. Then the tasks of each subtopology go to those who took some of it,
 // both in id order.
-func (n *naive) deal(pool []naiveTask, room map[string]int64, groups ...[]string) map[naiveTask]string {
+func (n *round) deal(pool []taskID, room map[string]int64, groups ...[]string) map[taskID]string {
 	type taken struct {
 		host string
 		sub  int32
@@ -81,7 +81,7 @@ func (n *naive) deal(pool []naiveTask, room map[string]int64, groups ...[]string
 		for gave := true; gave; {
 			gave = false
 			for _, h := range group {
-				wanted, ok := naiveFirst(n.subs, func(sub assignor.Subtopology) bool { return left[sub.ID] > 0 }, func(a, b assignor.Subtopology) int {
+				wanted, ok := firstOf(n.subs, func(sub assignor.Subtopology) bool { return left[sub.ID] > 0 }, func(a, b assignor.Subtopology) int {
 					return cmp.Compare(n.excess(h, a.ID)+took[taken{h, a.ID}]*n.staying(), n.excess(h, b.ID)+took[taken{h, b.ID}]*n.staying())
 				})
 				if !ok || room[h] <= 0 {
@@ -94,8 +94,8 @@ func (n *naive) deal(pool []naiveTask, room map[string]int64, groups ...[]string
 			}
 		}
 	}
-	dealt := map[naiveTask]string{}
-	slices.SortFunc(pool, naiveTask.Compare)
+	dealt := map[taskID]string{}
+	slices.SortFunc(pool, taskID.Compare)
 	for _, t := range pool {
 		for _, h := range n.hosts {
 			if took[taken{h, t.Subtopology}] > 0 {
@@ -109,12 +109,12 @@ func (n *naive) deal(pool []naiveTask, room map[string]int64, groups ...[]string
 }
 
 // mayLearnMore reports whether the instance may get learners for the sake of balance.
-func (n *naive) mayLearnMore(host string) bool {
+func (n *round) mayLearnMore(host string) bool {
 	return n.canLearn(host) && (!n.config.NewInstancesOnly || n.newcomer(host))
 }
 
 // plan counts the stateful tasks that an instance will have.
-func (n *naive) plan(host string, weight int64) int64 {
+func (n *round) plan(host string, weight int64) int64 {
 	sum := int64(0)
 	for _, t := range n.tasks {
 		if n.planned(t) == host && !n.stateless(t) && n.weight(t) == weight {
@@ -125,16 +125,16 @@ func (n *naive) plan(host string, weight int64) int64 {
 }
 
 // levelLearners computes the targets of the stateful tasks (R4), and ends the learners that this no longer needs (R3).
-func (n *naive) levelLearners() {
-	s := &naiveShare{naive: n, have: naivePiles{}, prefer: naivePiles{}, incoming: map[int64]int64{}, receives: n.mayLearnMore, overflows: n.canLearn}
+func (n *round) levelLearners() {
+	s := &sharing{round: n, have: piles{}, prefer: piles{}, incoming: map[int64]int64{}, receives: n.mayLearnMore, overflows: n.canLearn}
 	for _, t := range n.tasks {
 		if n.stateless(t) || !n.placed(t) {
 			continue
 		}
-		s.prefer[naivePile{n.planned(t), n.weight(t)}]++
+		s.prefer[pile{n.planned(t), n.weight(t)}]++
 		switch {
 		case n.stays(n.at[t]):
-			s.have[naivePile{n.at[t], n.weight(t)}]++
+			s.have[pile{n.at[t], n.weight(t)}]++
 		case n.learner[t] == "" || !n.awaiting():
 			s.incoming[n.weight(t)]++
 		}
@@ -152,12 +152,12 @@ func (n *naive) levelLearners() {
 }
 
 // dropLearners is R3: what has not caught up goes, the largest lag first, if the plan does not need it.
-func (n *naive) dropLearners(have naivePiles) {
-	learned := slices.DeleteFunc(slices.Clone(n.tasks), func(t naiveTask) bool { return n.learner[t] == "" })
-	slices.SortStableFunc(learned, func(a, b naiveTask) int { return cmp.Compare(n.from[b].lag, n.from[a].lag) })
+func (n *round) dropLearners(have piles) {
+	learned := slices.DeleteFunc(slices.Clone(n.tasks), func(t taskID) bool { return n.learner[t] == "" })
+	slices.SortStableFunc(learned, func(a, b taskID) int { return cmp.Compare(n.from[b].lag, n.from[a].lag) })
 	for _, t := range learned {
 		w := n.weight(t)
-		from, to := naivePile{n.at[t], w}, naivePile{n.learner[t], w}
+		from, to := pile{n.at[t], w}, pile{n.learner[t], w}
 		var given, taken int64
 		for _, other := range learned {
 			if n.learner[other] == "" || n.weight(other) != w {
@@ -180,7 +180,7 @@ func (n *naive) dropLearners(have naivePiles) {
 }
 
 // startLearners is R5.
-func (n *naive) startLearners() {
+func (n *round) startLearners() {
 	if n.allLeave() {
 		return
 	}
@@ -190,7 +190,7 @@ func (n *naive) startLearners() {
 	}
 	givers := slices.Clone(n.hosts)
 	slices.SortStableFunc(givers, func(a, b string) int {
-		if d := naiveTrueFirst(n.leaves(a), n.leaves(b)); d != 0 || !n.leaves(a) || n.config.ScaleDownTimeout == 0 {
+		if d := trueFirst(n.leaves(a), n.leaves(b)); d != 0 || !n.leaves(a) || n.config.ScaleDownTimeout == 0 {
 			return d
 		}
 		return cmp.Compare(n.leavingFor(b), n.leavingFor(a))
@@ -200,13 +200,13 @@ func (n *naive) startLearners() {
 		for _, w := range n.weights(false) {
 			surplus[w] = math.MaxInt64
 			if !n.leaves(h) {
-				surplus[w] = n.plan(h, w) - n.target[naivePile{h, w}]
+				surplus[w] = n.plan(h, w) - n.target[pile{h, w}]
 			}
 		}
 		n.promoteCopies(h, surplus, &slots)
 		for _, w := range n.weights(false) {
 			for ; surplus[w] > 0 && slots > 0; surplus[w]-- {
-				t, ok := n.pick(h, func(t naiveTask) bool { return n.mayShed(t, h) && n.weight(t) == w })
+				t, ok := n.pick(h, func(t taskID) bool { return n.mayShed(t, h) && n.weight(t) == w })
 				if !ok {
 					break
 				}
@@ -222,7 +222,7 @@ func (n *naive) startLearners() {
 
 // learnersAtWork counts what MaxLearners caps: the learners in place that have not caught up, unless they take too long. Those of
 // tasks that run nowhere in this round go on learning too.
-func (n *naive) learnersAtWork() int {
+func (n *round) learnersAtWork() int {
 	sum := 0
 	for _, t := range n.tasks {
 		c, learns := n.from[t]
@@ -237,22 +237,22 @@ func (n *naive) learnersAtWork() int {
 }
 
 // mayShed reports whether a task that the instance runs can get a learner.
-func (n *naive) mayShed(t naiveTask, host string) bool {
+func (n *round) mayShed(t taskID, host string) bool {
 	return n.at[t] == host && !n.stateless(t) && !n.waits(t) && n.learner[t] == "" && !n.pooled[t]
 }
 
-func (n *naive) room(host string, weight int64) int64 {
+func (n *round) room(host string, weight int64) int64 {
 	if !n.canLearn(host) {
 		return 0
 	}
-	return n.target[naivePile{host, weight}] - n.plan(host, weight)
+	return n.target[pile{host, weight}] - n.plan(host, weight)
 }
 
 // promoteCopies makes learners of copies that receivers with room hold, the smallest lag first.
-func (n *naive) promoteCopies(host string, surplus map[int64]int64, slots *int) {
+func (n *round) promoteCopies(host string, surplus map[int64]int64, slots *int) {
 	type held struct {
-		task naiveTask
-		copy naiveCopy
+		task taskID
+		copy replica
 	}
 	for {
 		var all []held
@@ -261,7 +261,7 @@ func (n *naive) promoteCopies(host string, surplus map[int64]int64, slots *int) 
 				all = append(all, held{t, c})
 			}
 		}
-		first, ok := naiveFirst(all, func(a held) bool {
+		first, ok := firstOf(all, func(a held) bool {
 			w, to := n.weight(a.task), n.host(a.copy.member)
 			return n.mayShed(a.task, host) && surplus[w] > 0 && to != host && n.room(to, w) > 0 && (*slots > 0 || n.caughtUp(a.copy))
 		}, func(a, b held) int {
@@ -279,7 +279,7 @@ func (n *naive) promoteCopies(host string, surplus map[int64]int64, slots *int) 
 }
 
 // member returns the member that has a task, as far as that is decided before R8.
-func (n *naive) memberOf(t naiveTask) string {
+func (n *round) memberOf(t taskID) string {
 	if n.by[t] != "" {
 		return n.by[t]
 	}
@@ -287,7 +287,7 @@ func (n *naive) memberOf(t naiveTask) string {
 }
 
 // has counts the tasks of a member that nobody learns.
-func (n *naive) has(member string) int64 {
+func (n *round) has(member string) int64 {
 	sum := int64(0)
 	for _, t := range n.tasks {
 		if n.placed(t) && !n.pooled[t] && n.learner[t] == "" && n.by[t] == member {
@@ -298,13 +298,13 @@ func (n *naive) has(member string) int64 {
 }
 
 // pick returns what an instance gives up next.
-func (n *naive) pick(host string, admit func(t naiveTask) bool) (naiveTask, bool) {
-	return naiveFirst(n.tasks, admit, func(a, b naiveTask) int { return n.comparePicks(host, a, b) })
+func (n *round) pick(host string, admit func(t taskID) bool) (taskID, bool) {
+	return firstOf(n.tasks, admit, func(a, b taskID) int { return n.comparePicks(host, a, b) })
 }
 
 // comparePicks puts first the tasks of the fullest member, of those the ones of the subtopology that the instance is furthest above its
 // share of, of those the cheapest to restore.
-func (n *naive) comparePicks(host string, a, b naiveTask) int {
+func (n *round) comparePicks(host string, a, b taskID) int {
 	ma, mb := n.memberOf(a), n.memberOf(b)
 	return cmp.Or(
 		cmp.Compare(n.has(mb)*int64(n.members[ma].Capacity), n.has(ma)*int64(n.members[mb].Capacity)), cmp.Compare(ma, mb),
@@ -313,8 +313,8 @@ func (n *naive) comparePicks(host string, a, b naiveTask) int {
 }
 
 // dealLearners lets those with room learn what was given up: newcomers first.
-func (n *naive) dealLearners(weight int64) {
-	var pool []naiveTask
+func (n *round) dealLearners(weight int64) {
+	var pool []taskID
 	for _, t := range n.tasks {
 		if n.pooled[t] && n.weight(t) == weight {
 			pool = append(pool, t)
@@ -340,17 +340,17 @@ func (n *naive) dealLearners(weight int64) {
 
 // moveStateless places the stateless orphans and levels the stateless tasks, which move by stop and start: as if every instance had
 // its stateful target already.
-func (n *naive) moveStateless() {
+func (n *round) moveStateless() {
 	if len(n.weights(true)) == 0 {
 		return
 	}
-	s := &naiveShare{naive: n, stateless: true, base: map[string]int64{}, have: naivePiles{}, incoming: map[int64]int64{}, receives: n.stays, overflows: n.stays}
+	s := &sharing{round: n, stateless: true, base: map[string]int64{}, have: piles{}, incoming: map[int64]int64{}, receives: n.stays, overflows: n.stays}
 	for pile, count := range n.target {
 		s.base[pile.host] += count * s.load(pile.weight)
 	}
-	here := func(t naiveTask) bool { return n.stateless(t) && n.placed(t) }
-	count := func(t naiveTask) {
-		s.have[naivePile{n.at[t], n.weight(t)}]++
+	here := func(t taskID) bool { return n.stateless(t) && n.placed(t) }
+	count := func(t taskID) {
+		s.have[pile{n.at[t], n.weight(t)}]++
 	}
 	nobodyGivesUp := n.awaiting() || n.allLeave() || n.config.NewInstancesOnly
 	goBack := n.awaiting() || n.allLeave() || !slices.ContainsFunc(n.hosts, n.idle)
@@ -371,7 +371,7 @@ func (n *naive) moveStateless() {
 	if n.allLeave() {
 		return
 	}
-	s.have, s.incoming = naivePiles{}, map[int64]int64{}
+	s.have, s.incoming = piles{}, map[int64]int64{}
 	for _, t := range n.tasks {
 		if here(t) && n.stays(n.at[t]) {
 			count(t)
@@ -388,7 +388,7 @@ func (n *naive) moveStateless() {
 
 // idle reports whether an instance stays and was given nothing to run in the last round, in which it took part: perhaps the
 // newcomer of that round, for which tasks had to stop.
-func (n *naive) idle(host string) bool {
+func (n *round) idle(host string) bool {
 	if n.memory == nil || !n.stays(host) || n.newcomer(host) {
 		return false
 	}
@@ -399,7 +399,7 @@ func (n *naive) idle(host string) bool {
 
 // replaceStateless levels the stateless tasks as if those that somebody had to stop in the last round were still there, and places
 // these: where they were, if that instance comes up to its target by it, else elsewhere.
-func (n *naive) replaceStateless(s *naiveShare) (target naivePiles) {
+func (n *round) replaceStateless(s *sharing) (target piles) {
 	virtual := *s
 	virtual.have, virtual.incoming = maps.Clone(s.have), map[int64]int64{}
 	for _, t := range n.tasks {
@@ -409,7 +409,7 @@ func (n *naive) replaceStateless(s *naiveShare) (target naivePiles) {
 		host, stopped := n.stoppedOn(t)
 		switch {
 		case n.homeless(t) && stopped:
-			virtual.have[naivePile{host, n.weight(t)}]++
+			virtual.have[pile{host, n.weight(t)}]++
 		case n.homeless(t), n.placed(t) && !n.stays(n.at[t]):
 			virtual.incoming[n.weight(t)]++
 		}
@@ -419,7 +419,7 @@ func (n *naive) replaceStateless(s *naiveShare) (target naivePiles) {
 	target = virtual.level()
 	for _, t := range n.tasks {
 		host, stopped := n.stoppedOn(t)
-		if pile := (naivePile{host, n.weight(t)}); n.stateless(t) && n.homeless(t) && stopped && s.have[pile] < target[pile] {
+		if pile := (pile{host, n.weight(t)}); n.stateless(t) && n.homeless(t) && stopped && s.have[pile] < target[pile] {
 			s.have[pile]++
 			n.place(t, host, "", assignor.ReasonSiblings)
 		}
@@ -429,14 +429,14 @@ func (n *naive) replaceStateless(s *naiveShare) (target naivePiles) {
 }
 
 // shedStateless makes an instance stop what it has above its target, or all if it leaves.
-func (n *naive) shedStateless(host string, have, target naivePiles) {
+func (n *round) shedStateless(host string, have, target piles) {
 	for _, w := range n.weights(true) {
-		surplus, why := have[naivePile{host, w}]-target[naivePile{host, w}], assignor.ReasonBalance
+		surplus, why := have[pile{host, w}]-target[pile{host, w}], assignor.ReasonBalance
 		if n.leaves(host) {
 			surplus, why = math.MaxInt64, assignor.ReasonLeaving
 		}
 		for ; surplus > 0; surplus-- {
-			t, ok := n.pick(host, func(t naiveTask) bool {
+			t, ok := n.pick(host, func(t taskID) bool {
 				return n.at[t] == host && n.stateless(t) && n.weight(t) == w && n.runs(t) && !n.waits(t)
 			})
 			if !ok {

@@ -1,4 +1,4 @@
-package assignor_test
+package twin
 
 import (
 	"cmp"
@@ -8,7 +8,7 @@ import (
 )
 
 // placeStandbys is R6.
-func (n *naive) placeStandbys() {
+func (n *round) placeStandbys() {
 	for _, t := range n.tasks {
 		if n.runsNow(t) {
 			n.kept[t] = n.reportedStandbys(t)
@@ -28,22 +28,22 @@ func (n *naive) placeStandbys() {
 }
 
 // runsNow reports whether a task is one that has standbys and runs in this round.
-func (n *naive) runsNow(t naiveTask) bool { return !n.stateless(t) && !n.waits(t) }
+func (n *round) runsNow(t taskID) bool { return !n.stateless(t) && !n.waits(t) }
 
 // free reports whether an instance may keep a standby of a task as far as the active task and its learner go.
-func (n *naive) free(t naiveTask, host string) bool {
+func (n *round) free(t taskID, host string) bool {
 	return n.stays(host) && host != n.at[t] && host != n.learner[t]
 }
 
 // handedOver returns the instance that ran a task until this round.
-func (n *naive) handedOver(t naiveTask) (host string, ok bool) {
+func (n *round) handedOver(t taskID) (host string, ok bool) {
 	o := n.owner[t]
 	return n.host(o), o != "" && o != n.by[t]
 }
 
 // reportedStandbys returns the instances that have a copy of a task that may stay: the previous owner, and those that report one
 // which does not learn.
-func (n *naive) reportedStandbys(t naiveTask) []string {
+func (n *round) reportedStandbys(t taskID) []string {
 	var hosts []string
 	add := func(host string) {
 		if n.free(t, host) && !n.stopsOn(t, host) && !slices.Contains(hosts, host) {
@@ -63,7 +63,7 @@ func (n *naive) reportedStandbys(t naiveTask) []string {
 
 // waitingStandbys returns the members that go on keeping a copy of a task that runs nowhere in this round: one on each instance
 // that does not learn it. What learned it stays too if no learner does.
-func (n *naive) waitingStandbys(t naiveTask) []string {
+func (n *round) waitingStandbys(t taskID) []string {
 	learner, learned := n.waitingLearner(t)
 	var members, hosts []string
 	for _, c := range n.copies[t] {
@@ -78,22 +78,22 @@ func (n *naive) waitingStandbys(t naiveTask) []string {
 
 // waitingLearner returns the copy that goes on learning a task that runs nowhere in this round. There is none where a single owner
 // is told to stop for another reason than a learner.
-func (n *naive) waitingLearner(t naiveTask) (naiveCopy, bool) {
+func (n *round) waitingLearner(t taskID) (replica, bool) {
 	if n.placed(t) && n.why[t] != assignor.ReasonLearnerCaughtUp {
-		return naiveCopy{}, false
+		return replica{}, false
 	}
-	return n.best(t, func(c naiveCopy) bool { return c.learns && n.speaks(c.member) }, naiveLessLag)
+	return n.best(t, func(c replica) bool { return c.learns && n.speaks(c.member) }, lessLag)
 }
 
 // wanted returns how many standbys a task can have: fewer than configured where too few instances stay.
-func (n *naive) wanted(t naiveTask) int {
+func (n *round) wanted(t taskID) int {
 	if n.allLeave() {
 		return min(n.config.Standbys, len(n.reportedStandbys(t)))
 	}
 	return min(n.config.Standbys, n.freeHosts(t))
 }
 
-func (n *naive) freeHosts(t naiveTask) int {
+func (n *round) freeHosts(t taskID) int {
 	sum := 0
 	for _, h := range n.hosts {
 		if n.free(t, h) {
@@ -103,7 +103,7 @@ func (n *naive) freeHosts(t naiveTask) int {
 	return sum
 }
 
-func (n *naive) missingStandbys() int {
+func (n *round) missingStandbys() int {
 	sum := 0
 	for _, t := range n.tasks {
 		if n.runsNow(t) {
@@ -114,7 +114,7 @@ func (n *naive) missingStandbys() int {
 }
 
 // standbys counts the standbys that an instance keeps.
-func (n *naive) standbys(host string) int64 {
+func (n *round) standbys(host string) int64 {
 	sum := int64(0)
 	for _, t := range n.tasks {
 		if slices.Contains(n.kept[t], host) || !n.stateless(t) && n.waits(t) &&
@@ -126,7 +126,7 @@ func (n *naive) standbys(host string) int64 {
 }
 
 // allStandbys is how many standbys there are to be.
-func (n *naive) allStandbys() int64 {
+func (n *round) allStandbys() int64 {
 	sum := 0
 	for _, t := range n.tasks {
 		switch {
@@ -140,28 +140,28 @@ func (n *naive) allStandbys() int64 {
 }
 
 // fairStandbys is the range of R4 for standbys.
-func (n *naive) fairStandbys(host string) (lo, hi int64) {
+func (n *round) fairStandbys(host string) (lo, hi int64) {
 	if !n.stays(host) {
 		return 0, 0
 	}
-	return naiveFair(n.allStandbys(), n.capacity(host), n.staying(), int64(n.config.ImbalancePercent))
+	return fairRange(n.allStandbys(), n.capacity(host), n.staying(), int64(n.config.ImbalancePercent))
 }
 
 // dropStandby ends the copy that shares most tag values with the others, of those the one on the instance furthest above its share.
-func (n *naive) dropStandby(t naiveTask) {
+func (n *round) dropStandby(t taskID) {
 	above := func(h string) []int64 {
 		count := n.standbys(h)
 		lo, hi := n.fairStandbys(h)
 		return []int64{max(0, count-hi), count - lo, count*n.staying() - n.allStandbys()*n.capacity(h)}
 	}
-	goes, _ := naiveFirst(n.kept[t], func(string) bool { return true }, func(a, b string) int {
+	goes, _ := firstOf(n.kept[t], func(string) bool { return true }, func(a, b string) int {
 		return cmp.Or(cmp.Compare(n.sharedTags(t, b, n.kept[t]), n.sharedTags(t, a, n.kept[t])), slices.Compare(above(b), above(a)), cmp.Compare(a, b))
 	})
 	n.kept[t] = slices.DeleteFunc(n.kept[t], func(h string) bool { return h == goes })
 }
 
 // sharedTags counts the tag values that a copy on an instance shares with the active task, its learner and standbys elsewhere.
-func (n *naive) sharedTags(t naiveTask, host string, standbys []string) int {
+func (n *round) sharedTags(t taskID, host string, standbys []string) int {
 	sum := 0
 	for _, other := range slices.Concat([]string{n.at[t], n.learner[t]}, standbys) {
 		if other == "" || other == host {
@@ -177,10 +177,10 @@ func (n *naive) sharedTags(t naiveTask, host string, standbys []string) int {
 }
 
 // tag returns a tag of the instance: that of the member with the smallest id.
-func (n *naive) tag(host, tag string) string { return n.members[n.crews[host][0]].Tags[tag] }
+func (n *round) tag(host, tag string) string { return n.members[n.crews[host][0]].Tags[tag] }
 
 // addStandbys gives tasks what they lack, in passes. While an owner that stays hands a task over, the owner is one of them to be.
-func (n *naive) addStandbys() {
+func (n *round) addStandbys() {
 	for pass := range n.config.Standbys {
 		if pass >= len(n.hosts) {
 			return
@@ -201,37 +201,37 @@ func (n *naive) addStandbys() {
 }
 
 // mayKeep reports whether an instance may keep one more standby of a task.
-func (n *naive) mayKeep(t naiveTask, host string) bool {
+func (n *round) mayKeep(t taskID, host string) bool {
 	return n.free(t, host) && !n.stopsOn(t, host) && !slices.Contains(n.kept[t], host)
 }
 
 // stopsOn reports whether an instance has yet to stop a task that somebody else owns (R0).
-func (n *naive) stopsOn(t naiveTask, host string) bool {
+func (n *round) stopsOn(t taskID, host string) bool {
 	return slices.ContainsFunc(n.conflicts[t], func(m string) bool { return n.host(m) == host })
 }
 
 // newHolder returns where a new standby beside others goes: where the tags differ most; of those to the previous owner, then to
 // state on a disk, the smallest lag first, then to the instance with the fewest standbys for its capacity.
-func (n *naive) newHolder(t naiveTask, others []string) (string, bool) {
+func (n *round) newHolder(t taskID, others []string) (string, bool) {
 	compareDisks := func(a, b string) int {
 		onA, onB := n.stateOn(t, a), n.stateOn(t, b)
 		if onA == nil || onB == nil {
-			return naiveTrueFirst(onA != nil, onB != nil)
+			return trueFirst(onA != nil, onB != nil)
 		}
 		previous, _ := n.handedOver(t)
-		return cmp.Or(cmp.Compare(onA.lag, onB.lag), naiveTrueFirst(a == previous, b == previous), cmp.Compare(onA.member, onB.member))
+		return cmp.Or(cmp.Compare(onA.lag, onB.lag), trueFirst(a == previous, b == previous), cmp.Compare(onA.member, onB.member))
 	}
-	return naiveFirst(n.hosts, func(h string) bool { return n.mayKeep(t, h) }, func(a, b string) int {
+	return firstOf(n.hosts, func(h string) bool { return n.mayKeep(t, h) }, func(a, b string) int {
 		return cmp.Or(cmp.Compare(n.sharedTags(t, a, others), n.sharedTags(t, b, others)), compareDisks(a, b), n.compareHolders(t, a, b))
 	})
 }
 
 // stateOn returns the state of a task on an instance: what it ran until now, or the copy with the smallest lag.
-func (n *naive) stateOn(t naiveTask, host string) *naiveCopy {
+func (n *round) stateOn(t taskID, host string) *replica {
 	if previous, ok := n.handedOver(t); ok && previous == host {
-		return &naiveCopy{member: n.owner[t]}
+		return &replica{member: n.owner[t]}
 	}
-	if c, ok := n.best(t, func(c naiveCopy) bool { return n.host(c.member) == host }, naiveLessLag); ok {
+	if c, ok := n.best(t, func(c replica) bool { return n.host(c.member) == host }, lessLag); ok {
 		return &c
 	}
 	return nil
@@ -239,13 +239,13 @@ func (n *naive) stateOn(t naiveTask, host string) *naiveCopy {
 
 // compareHolders orders instances by their standbys for their capacity, then by how many of those are of tasks that the same
 // instance runs, so that its failure does not double one neighbor's load.
-func (n *naive) compareHolders(t naiveTask, a, b string) int {
+func (n *round) compareHolders(t taskID, a, b string) int {
 	return cmp.Or(cmp.Compare(n.standbys(a)*n.capacity(b), n.standbys(b)*n.capacity(a)),
 		cmp.Compare(n.paired(t, a), n.paired(t, b)), cmp.Compare(a, b))
 }
 
 // paired counts the standbys on an instance of tasks that run where the task runs.
-func (n *naive) paired(t naiveTask, host string) int {
+func (n *round) paired(t taskID, host string) int {
 	sum := 0
 	for _, u := range n.tasks {
 		if n.runsNow(u) && n.at[u] == n.at[t] && slices.Contains(n.kept[u], host) {
@@ -256,7 +256,7 @@ func (n *naive) paired(t naiveTask, host string) int {
 }
 
 // improveTags moves standbys that share tag values where others would share fewer.
-func (n *naive) improveTags() {
+func (n *round) improveTags() {
 	for _, t := range n.tasks {
 		for k := range n.kept[t] {
 			host := n.kept[t][k]
@@ -271,10 +271,10 @@ func (n *naive) improveTags() {
 }
 
 // levelStandbys evens the counts as R4 does, as far as tags and the other copies let it.
-func (n *naive) levelStandbys() {
+func (n *round) levelStandbys() {
 	target := n.standbyTargets()
 	var givers []string
-	holds := map[string][]naiveTask{}
+	holds := map[string][]taskID{}
 	for _, h := range n.hosts {
 		if n.standbys(h) <= target[h] {
 			continue
@@ -299,7 +299,7 @@ func (n *naive) levelStandbys() {
 }
 
 // improveStandbys moves standbys one by one where that brings instances closer to their ranges.
-func (n *naive) improveStandbys() (moved bool) {
+func (n *round) improveStandbys() (moved bool) {
 	distance := func(h string, count int64) int64 {
 		lo, hi := n.fairStandbys(h)
 		return max(0, lo-count, count-hi)
@@ -308,7 +308,7 @@ func (n *naive) improveStandbys() (moved bool) {
 		a, b := n.standbys(from), n.standbys(to)
 		return distance(from, a) + distance(to, b) - distance(from, a-1) - distance(to, b+1)
 	}
-	holds := map[string][]naiveTask{}
+	holds := map[string][]taskID{}
 	for _, h := range n.hosts {
 		mayGive := n.stays(h) && slices.ContainsFunc(n.hosts, func(to string) bool { return n.stays(to) && to != h && gain(h, to) > 0 })
 		for _, t := range n.tasks {
@@ -327,42 +327,42 @@ func (n *naive) improveStandbys() (moved bool) {
 }
 
 // sortForShedding puts the standbys first that an instance gives up first.
-func (n *naive) sortForShedding(tasks []naiveTask, host string) {
-	paired := map[naiveTask]int{}
+func (n *round) sortForShedding(tasks []taskID, host string) {
+	paired := map[taskID]int{}
 	for _, t := range tasks {
 		paired[t] = n.paired(t, host)
 	}
-	slices.SortStableFunc(tasks, func(a, b naiveTask) int {
+	slices.SortStableFunc(tasks, func(a, b taskID) int {
 		return cmp.Or(cmp.Compare(n.standbyLag(b, host), n.standbyLag(a, host)), cmp.Compare(paired[b], paired[a]))
 	})
 }
 
-func (n *naive) standbyTargets() map[string]int64 {
-	var parts []naivePart
+func (n *round) standbyTargets() map[string]int64 {
+	var parts []part
 	for _, h := range n.hosts {
 		if !n.stays(h) {
 			continue
 		}
-		p := naivePart{name: h, capacity: n.capacity(h), have: n.standbys(h), prefer: n.standbys(h)}
+		p := part{name: h, capacity: n.capacity(h), have: n.standbys(h), prefer: n.standbys(h)}
 		p.lo, p.hi = n.fairStandbys(h)
 		p.floor, p.raises = p.lo, []int64{p.hi, p.have}
 		parts = append(parts, p)
 	}
-	return naiveTargets(parts, 0)
+	return targetsOf(parts, 0)
 }
 
 // standbyLag returns how far the standby on an instance is behind. All that have caught up are equal, new ones are last.
-func (n *naive) standbyLag(t naiveTask, host string) uint64 {
+func (n *round) standbyLag(t taskID, host string) uint64 {
 	if n.owner[t] != "" && n.host(n.owner[t]) == host {
 		return 0
 	}
-	return n.lagAt(t, func(c naiveCopy) bool { return n.host(c.member) == host })
+	return n.lagAt(t, func(c replica) bool { return n.host(c.member) == host })
 }
 
 // moveStandby moves a standby to an instance that welcomes it, if one takes it without making the tags differ less.
-func (n *naive) moveStandby(t naiveTask, from string, welcomes func(to string) bool) bool {
+func (n *round) moveStandby(t taskID, from string, welcomes func(to string) bool) bool {
 	others := slices.DeleteFunc(slices.Clone(n.kept[t]), func(h string) bool { return h == from })
-	to, ok := naiveFirst(n.hosts, func(h string) bool {
+	to, ok := firstOf(n.hosts, func(h string) bool {
 		return welcomes(h) && n.mayKeep(t, h) && n.sharedTags(t, h, others) <= n.sharedTags(t, from, others)
 	}, func(a, b string) int { return n.compareHolders(t, a, b) })
 	if ok {

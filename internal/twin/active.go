@@ -1,4 +1,4 @@
-package assignor_test
+package twin
 
 import (
 	"cmp"
@@ -9,7 +9,7 @@ import (
 )
 
 // remembers reports whether the memory knows the instance.
-func (n *naive) remembers(host string) bool {
+func (n *round) remembers(host string) bool {
 	for _, ma := range n.memory.Members {
 		if cmp.Or(ma.Instance, ma.Member) == host {
 			return true
@@ -19,7 +19,7 @@ func (n *naive) remembers(host string) bool {
 }
 
 // lastRan returns who ran a task in the last round; member is "" where it waited for the instance.
-func (n *naive) lastRan(t naiveTask) (member, host string, known bool) {
+func (n *round) lastRan(t taskID) (member, host string, known bool) {
 	if n.memory == nil {
 		return "", "", false
 	}
@@ -37,13 +37,13 @@ func (n *naive) lastRan(t naiveTask) (member, host string, known bool) {
 }
 
 // lastRevoked returns who was ordered to stop a task in the last round, by id.
-func (n *naive) lastRevoked(t naiveTask) []assignor.MemberAssignment {
+func (n *round) lastRevoked(t taskID) []assignor.MemberAssignment {
 	if n.memory == nil {
 		return nil
 	}
 	var stopped []assignor.MemberAssignment
 	for _, ma := range n.memory.Members {
-		for range slices.DeleteFunc(slices.Clone(ma.Revoke), func(r naiveTask) bool { return r != t }) {
+		for range slices.DeleteFunc(slices.Clone(ma.Revoke), func(r taskID) bool { return r != t }) {
 			stopped = append(stopped, ma)
 		}
 	}
@@ -51,7 +51,7 @@ func (n *naive) lastRevoked(t naiveTask) []assignor.MemberAssignment {
 }
 
 // absence returns for how long an instance that the memory knows has been away, and whether it was leaving.
-func (n *naive) absence(host string) (absent time.Duration, left bool) {
+func (n *round) absence(host string) (absent time.Duration, left bool) {
 	took, left := false, true
 	for _, ma := range n.memory.Members {
 		if cmp.Or(ma.Instance, ma.Member) == host {
@@ -70,10 +70,10 @@ func (n *naive) absence(host string) (absent time.Duration, left bool) {
 	return absent, left
 }
 
-func (n *naive) present(host string) bool { return n.crews[host] != nil }
+func (n *round) present(host string) bool { return n.crews[host] != nil }
 
 // leavingFor is for how long an instance has been leaving: as long as the longest of its members.
-func (n *naive) leavingFor(host string) time.Duration {
+func (n *round) leavingFor(host string) time.Duration {
 	longest := time.Duration(0)
 	for _, m := range n.crews[host] {
 		longest = max(longest, n.members[m].LeavingFor)
@@ -83,8 +83,8 @@ func (n *naive) leavingFor(host string) time.Duration {
 
 // placeActives decides who runs each task (R1.1 to R1.4) and which ones wait (R7). First come the tasks that are where they are
 // or go where they are learned, so that the planned loads are known when the others look for the lightest.
-func (n *naive) placeActives() {
-	var rest []naiveTask
+func (n *round) placeActives() {
+	var rest []taskID
 	for _, t := range n.tasks {
 		if !n.fenced[t] && !n.takeOver(t) && !n.keepOwner(t) && !n.giveBack(t) {
 			rest = append(rest, t)
@@ -98,7 +98,7 @@ func (n *naive) placeActives() {
 }
 
 // place lets an instance run a task. The member may be left open.
-func (n *naive) place(t naiveTask, host, member string, why assignor.Reason) {
+func (n *round) place(t taskID, host, member string, why assignor.Reason) {
 	n.at[t], n.why[t] = host, why
 	if member != "" {
 		n.by[t] = member
@@ -106,23 +106,23 @@ func (n *naive) place(t naiveTask, host, member string, why assignor.Reason) {
 	n.settleLearner(t)
 }
 
-func (n *naive) placed(t naiveTask) bool { return n.at[t] != "" && !n.shed[t] }
+func (n *round) placed(t taskID) bool { return n.at[t] != "" && !n.shed[t] }
 
 // runs reports whether the owner of a task has not stopped it.
-func (n *naive) runs(t naiveTask) bool { return n.owner[t] != "" && n.claims[t][n.owner[t]] }
+func (n *round) runs(t taskID) bool { return n.owner[t] != "" && n.claims[t][n.owner[t]] }
 
 // waits reports whether a task runs nowhere in this round.
-func (n *naive) waits(t naiveTask) bool { return !n.placed(t) || n.mustStop(t) }
+func (n *round) waits(t taskID) bool { return !n.placed(t) || n.mustStop(t) }
 
-func (n *naive) mustStop(t naiveTask) bool { return n.runs(t) && n.owner[t] != n.by[t] }
+func (n *round) mustStop(t taskID) bool { return n.runs(t) && n.owner[t] != n.by[t] }
 
 // takeOver is R1.1.
-func (n *naive) takeOver(t naiveTask) bool {
+func (n *round) takeOver(t taskID) bool {
 	ordered := n.handoverOrdered(t)
-	c, ok := n.best(t, func(c naiveCopy) bool {
+	c, ok := n.best(t, func(c replica) bool {
 		return c.learns && (n.caughtUp(c) || ordered && !n.unsure(c.member)) &&
 			n.stays(n.host(c.member)) && n.host(c.member) != n.host(n.owner[t])
-	}, naiveLessLag)
+	}, lessLag)
 	if ok {
 		n.place(t, n.host(c.member), c.member, assignor.ReasonLearnerCaughtUp)
 	}
@@ -130,14 +130,14 @@ func (n *naive) takeOver(t naiveTask) bool {
 }
 
 // handoverOrdered reports whether the last round told the owner to stop for a learner: orders for another reason leave none.
-func (n *naive) handoverOrdered(t naiveTask) bool {
+func (n *round) handoverOrdered(t taskID) bool {
 	stopped := n.lastRevoked(t)
 	_, _, ran := n.lastRan(t)
 	return !ran && len(stopped) == 1 && (n.owner[t] == "" || n.owner[t] == stopped[0].Member)
 }
 
 // keepOwner is R1.2 for a task that somebody claims.
-func (n *naive) keepOwner(t naiveTask) bool {
+func (n *round) keepOwner(t taskID) bool {
 	o := n.owner[t]
 	if o == "" || n.overdue(n.host(o)) {
 		return false
@@ -145,18 +145,18 @@ func (n *naive) keepOwner(t naiveTask) bool {
 	if !n.stateless(t) && n.leaves(n.host(o)) && !n.allLeave() && !n.somebodyCanLearn() { // R5: drains move by R2
 		return false
 	}
-	if _, hot := n.best(t, n.hotAndStays, naiveLessLag); hot && n.restoring[t] {
+	if _, hot := n.best(t, n.hotAndStays, lessLag); hot && n.restoring[t] {
 		return false
 	}
 	n.place(t, n.host(o), o, assignor.ReasonNone)
 	return true
 }
 
-func (n *naive) hotAndStays(c naiveCopy) bool { return n.caughtUp(c) && n.stays(n.host(c.member)) }
+func (n *round) hotAndStays(c replica) bool { return n.caughtUp(c) && n.stays(n.host(c.member)) }
 
 // giveBack is R1.2 for a task that nobody claims and whose instance is there (R7); and for one that a member had to stop so that a
 // sibling can start it (R8).
-func (n *naive) giveBack(t naiveTask) bool {
+func (n *round) giveBack(t taskID) bool {
 	if n.owner[t] != "" {
 		return false
 	}
@@ -164,7 +164,7 @@ func (n *naive) giveBack(t naiveTask) bool {
 		if !n.present(host) || !n.stays(host) || n.betterElsewhere(t, host) {
 			return false
 		}
-		if c, ok := n.best(t, func(c naiveCopy) bool { return n.host(c.member) == host }, naiveLessLag); ok {
+		if c, ok := n.best(t, func(c replica) bool { return n.host(c.member) == host }, lessLag); ok {
 			member = c.member
 		}
 		if n.host(member) != host { // gone, or on another instance now
@@ -174,7 +174,7 @@ func (n *naive) giveBack(t naiveTask) bool {
 		return true
 	}
 	host, stopped := n.stoppedOn(t)
-	_, hot := n.best(t, func(c naiveCopy) bool { return n.host(c.member) == host && n.caughtUp(c) }, naiveLessLag)
+	_, hot := n.best(t, func(c replica) bool { return n.host(c.member) == host && n.caughtUp(c) }, lessLag)
 	if !stopped || !hot {
 		return false
 	}
@@ -183,7 +183,7 @@ func (n *naive) giveBack(t naiveTask) bool {
 }
 
 // stoppedOn returns the staying instance that the last round ordered to stop a task, if it was one.
-func (n *naive) stoppedOn(t naiveTask) (host string, ok bool) {
+func (n *round) stoppedOn(t taskID) (host string, ok bool) {
 	stopped := n.lastRevoked(t)
 	if len(stopped) != 1 {
 		return "", false
@@ -193,9 +193,9 @@ func (n *naive) stoppedOn(t naiveTask) (host string, ok bool) {
 }
 
 // giveBackCold is giveBack for a task that was still being restored when a member had to stop it for a sibling.
-func (n *naive) giveBackCold(t naiveTask) bool {
+func (n *round) giveBackCold(t taskID) bool {
 	host, stopped := n.stoppedOn(t)
-	_, has := n.best(t, func(c naiveCopy) bool { return n.host(c.member) == host }, naiveLessLag)
+	_, has := n.best(t, func(c replica) bool { return n.host(c.member) == host }, lessLag)
 	if !stopped || !has || n.owner[t] != "" {
 		return false
 	}
@@ -204,17 +204,17 @@ func (n *naive) giveBackCold(t naiveTask) bool {
 }
 
 // betterElsewhere reports whether a copy elsewhere has the smaller lag. All that have caught up are equal.
-func (n *naive) betterElsewhere(t naiveTask, host string) bool {
-	own := n.lagAt(t, func(c naiveCopy) bool { return n.host(c.member) == host })
-	return n.lagAt(t, func(c naiveCopy) bool { return n.host(c.member) != host }) < own
+func (n *round) betterElsewhere(t taskID, host string) bool {
+	own := n.lagAt(t, func(c replica) bool { return n.host(c.member) == host })
+	return n.lagAt(t, func(c replica) bool { return n.host(c.member) != host }) < own
 }
 
 // lagAt returns the smallest lag of the copies that admit accepts, where all that have caught up have 0.
-func (n *naive) lagAt(t naiveTask, admit func(c naiveCopy) bool) uint64 {
-	c, ok := n.best(t, admit, naiveLessLag)
+func (n *round) lagAt(t taskID, admit func(c replica) bool) uint64 {
+	c, ok := n.best(t, admit, lessLag)
 	switch {
 	case !ok:
-		return naiveLag(assignor.UnknownLag)
+		return lagOf(assignor.UnknownLag)
 	case n.caughtUp(c):
 		return 0
 	default:
@@ -223,14 +223,14 @@ func (n *naive) lagAt(t naiveTask, admit func(c naiveCopy) bool) uint64 {
 }
 
 // runHotCopy is R1.3.
-func (n *naive) runHotCopy(t naiveTask) bool {
+func (n *round) runHotCopy(t taskID) bool {
 	why := assignor.ReasonCopyCaughtUp
-	c, ok := n.best(t, n.hotAndStays, func(a, b naiveCopy) int {
+	c, ok := n.best(t, n.hotAndStays, func(a, b replica) int {
 		return cmp.Or(n.comparePlanned(n.host(a.member), n.host(b.member)), cmp.Compare(a.lag, b.lag))
 	})
 	if !ok && n.somebodyCanLearn() {
 		why = assignor.ReasonHotOnLeaving
-		c, ok = n.best(t, func(c naiveCopy) bool { return n.caughtUp(c) && !n.overdue(n.host(c.member)) }, naiveLessLag)
+		c, ok = n.best(t, func(c replica) bool { return n.caughtUp(c) && !n.overdue(n.host(c.member)) }, lessLag)
 	}
 	if ok {
 		n.place(t, n.host(c.member), c.member, n.whyMoved(t, why))
@@ -239,11 +239,11 @@ func (n *naive) runHotCopy(t naiveTask) bool {
 }
 
 // comparePlanned orders instances by their planned stateful load for their capacity.
-func (n *naive) comparePlanned(a, b string) int {
+func (n *round) comparePlanned(a, b string) int {
 	return cmp.Compare(n.plannedLoad(a)*n.capacity(b), n.plannedLoad(b)*n.capacity(a))
 }
 
-func (n *naive) plannedLoad(host string) int64 {
+func (n *round) plannedLoad(host string) int64 {
 	sum := int64(0)
 	for _, t := range n.tasks {
 		if n.planned(t) == host && !n.stateless(t) {
@@ -254,7 +254,7 @@ func (n *naive) plannedLoad(host string) int64 {
 }
 
 // planned returns the instance that will have a task once its learner has taken over, "" while nobody will.
-func (n *naive) planned(t naiveTask) string {
+func (n *round) planned(t taskID) string {
 	switch {
 	case !n.placed(t) || n.pooled[t]:
 		return ""
@@ -266,7 +266,7 @@ func (n *naive) planned(t naiveTask) string {
 }
 
 // await is R7: a task waits for its instance if that has vanished without leaving.
-func (n *naive) await(t naiveTask) bool {
+func (n *round) await(t taskID) bool {
 	member, host, known := n.lastRan(t)
 	if n.owner[t] != "" || !known || n.present(host) {
 		return false
@@ -281,12 +281,12 @@ func (n *naive) await(t naiveTask) bool {
 	return true
 }
 
-func (n *naive) awaiting() bool { return len(n.awaited) > 0 }
+func (n *round) awaiting() bool { return len(n.awaited) > 0 }
 
 // runBestCopy is R1.4.
-func (n *naive) runBestCopy(t naiveTask) bool {
-	c, ok := n.best(t, func(c naiveCopy) bool { return n.stays(n.host(c.member)) }, func(a, b naiveCopy) int {
-		return cmp.Or(cmp.Compare(a.lag, b.lag), naiveTrueFirst(a.learns, b.learns))
+func (n *round) runBestCopy(t taskID) bool {
+	c, ok := n.best(t, func(c replica) bool { return n.stays(n.host(c.member)) }, func(a, b replica) int {
+		return cmp.Or(cmp.Compare(a.lag, b.lag), trueFirst(a.learns, b.learns))
 	})
 	if ok {
 		n.place(t, n.host(c.member), c.member, n.whyMoved(t, assignor.ReasonBestCopy))
@@ -294,13 +294,13 @@ func (n *naive) runBestCopy(t naiveTask) bool {
 	return ok
 }
 
-func naiveTrueFirst(a, b bool) int {
+func trueFirst(a, b bool) int {
 	number := map[bool]int{true: 0, false: 1}
 	return number[a] - number[b]
 }
 
 // whyMoved says why a task is not with its owner; how, where it has none.
-func (n *naive) whyMoved(t naiveTask, how assignor.Reason) assignor.Reason {
+func (n *round) whyMoved(t taskID, how assignor.Reason) assignor.Reason {
 	host := n.host(n.owner[t])
 	switch {
 	case n.owner[t] == "":
@@ -317,13 +317,13 @@ func (n *naive) whyMoved(t naiveTask, how assignor.Reason) assignor.Reason {
 }
 
 // settleLearner is R3 as far as it does not depend on the plan: a learner in place is on another instance, which does not leave.
-func (n *naive) settleLearner(t naiveTask) {
+func (n *round) settleLearner(t taskID) {
 	if n.allLeave() || n.waits(t) {
 		return
 	}
-	c, ok := n.best(t, func(c naiveCopy) bool {
+	c, ok := n.best(t, func(c replica) bool {
 		return c.learns && n.host(c.member) != n.at[t] && n.canLearn(n.host(c.member))
-	}, naiveLessLag)
+	}, lessLag)
 	if ok {
 		n.learner[t], n.from[t] = n.host(c.member), c
 	}

@@ -1,4 +1,13 @@
-package assignor_test
+// Package twin has the naive twins of Assign and Recover: the rules of docs/design.md, written down as slowly and as plainly as
+// they read. They work on names, look everything up in maps and count by scanning all tasks whenever they want to know a number, so
+// that there are no dense numbers that could be mixed up and no counters that could be forgotten.
+//
+// A twin shares nothing with what it is compared with but the exported names of package assignor. The two must agree on every
+// input, word for word: who runs, learns and keeps what, every move with its reason, every deadline. Where they do not, one of
+// them, or the rule, is wrong. [Input.Shrink] leaves out of such an input what the difference does not need.
+//
+// A twin is for groups of a few instances and some dozens of tasks: it takes O(tasks^2) and more.
+package twin
 
 import (
 	"cmp"
@@ -9,15 +18,12 @@ import (
 	"github.com/incremental-rebalance/assignor"
 )
 
-// naiveAssign is the naive twin of Assign: the rules of docs/design.md, written down as slowly and as plainly as they
-// read. It works on names, looks everything up in maps and counts by scanning all tasks whenever it wants to know a number, so
-// there are no dense numbers that could be mixed up and no counters that could be forgotten. It shares nothing with Assign but
-// the public types. The two must agree on every input.
-func naiveAssign(members []assignor.Member, prev *assignor.Assignment, config assignor.Config) (*assignor.Assignment, error) {
-	if err := naiveFault(members, config); err != nil {
+// Assign decides a round as [assignor.Assign] is to: the same answer or an error of the same kind, on every input.
+func Assign(members []assignor.Member, prev *assignor.Assignment, config assignor.Config) (*assignor.Assignment, error) {
+	if err := faultOf(members, config); err != nil {
 		return nil, err
 	}
-	n := newNaive(members, prev, config)
+	n := newRound(members, prev, config)
 	n.readClaims()
 	n.readCopies()
 	n.placeActives()
@@ -30,10 +36,10 @@ func naiveAssign(members []assignor.Member, prev *assignor.Assignment, config as
 	return n.answer(), nil
 }
 
-type naiveTask = assignor.TaskID
+type taskID = assignor.TaskID
 
-// naive is one round: what is reported, and what is decided so far.
-type naive struct {
+// round is one call of Assign: what is reported, and what is decided so far.
+type round struct {
 	config  assignor.Config
 	memory  *assignor.Assignment // nil: none that counts (R0)
 	newest  int32                // the highest generation that a member reports
@@ -42,52 +48,52 @@ type naive struct {
 	hosts   []string // the names of all instances, sorted
 	crews   map[string][]string
 	subs    []assignor.Subtopology // sorted
-	tasks   []naiveTask            // of the topology, sorted
+	tasks   []taskID               // of the topology, sorted
 
-	claims    map[naiveTask]map[string]bool // who runs a task (true), or ran it until now
-	owner     map[naiveTask]string
-	conflicts map[naiveTask][]string // members that must stop a task because somebody else owns it
-	fenced    map[naiveTask]bool
-	restoring map[naiveTask]bool
-	copies    map[naiveTask][]naiveCopy // by member
-	awaited   map[naiveTask]string      // the instance that a task waits for
-	orphan    map[naiveTask]bool
+	claims    map[taskID]map[string]bool // who runs a task (true), or ran it until now
+	owner     map[taskID]string
+	conflicts map[taskID][]string // members that must stop a task because somebody else owns it
+	fenced    map[taskID]bool
+	restoring map[taskID]bool
+	copies    map[taskID][]replica // by member
+	awaited   map[taskID]string    // the instance that a task waits for
+	orphan    map[taskID]bool
 
-	at      map[naiveTask]string // the instance that runs a task, at once or when its owner has stopped it
-	by      map[naiveTask]string // the member of it, as far as that is decided
-	why     map[naiveTask]assignor.Reason
-	learner map[naiveTask]string    // the instance that learns a task
-	from    map[naiveTask]naiveCopy // the copy that the learner has already
-	pooled  map[naiveTask]bool      // given up, and not yet dealt out
-	shed    map[naiveTask]bool      // stateless, to be stopped
-	target  naivePiles              // of stateful tasks
-	kept    map[naiveTask][]string  // the instances that keep a standby
-	shifted map[naiveTask]bool      // a standby was moved
+	at      map[taskID]string // the instance that runs a task, at once or when its owner has stopped it
+	by      map[taskID]string // the member of it, as far as that is decided
+	why     map[taskID]assignor.Reason
+	learner map[taskID]string   // the instance that learns a task
+	from    map[taskID]replica  // the copy that the learner has already
+	pooled  map[taskID]bool     // given up, and not yet dealt out
+	shed    map[taskID]bool     // stateless, to be stopped
+	target  piles               // of stateful tasks
+	kept    map[taskID][]string // the instances that keep a standby
+	shifted map[taskID]bool     // a standby was moved
 	moves   []assignor.Move
 }
 
-// naiveCopy is state of a task with a member that does not run it.
-type naiveCopy struct {
+// replica is state of a task with a member that does not run it.
+type replica struct {
 	member  string
 	lag     uint64 // math.MaxUint64 where nobody knows it
 	learns  bool
 	expired bool // learns for longer than LearnerTimeout
 }
 
-func newNaive(members []assignor.Member, prev *assignor.Assignment, config assignor.Config) *naive {
-	n := &naive{
+func newRound(members []assignor.Member, prev *assignor.Assignment, config assignor.Config) *round {
+	n := &round{
 		config: config, members: map[string]assignor.Member{}, crews: map[string][]string{},
-		claims: map[naiveTask]map[string]bool{}, owner: map[naiveTask]string{}, conflicts: map[naiveTask][]string{},
-		fenced: map[naiveTask]bool{}, restoring: map[naiveTask]bool{}, copies: map[naiveTask][]naiveCopy{},
-		awaited: map[naiveTask]string{}, orphan: map[naiveTask]bool{}, at: map[naiveTask]string{}, by: map[naiveTask]string{},
-		why: map[naiveTask]assignor.Reason{}, learner: map[naiveTask]string{}, from: map[naiveTask]naiveCopy{},
-		pooled: map[naiveTask]bool{}, shed: map[naiveTask]bool{}, target: naivePiles{}, kept: map[naiveTask][]string{},
-		shifted: map[naiveTask]bool{},
+		claims: map[taskID]map[string]bool{}, owner: map[taskID]string{}, conflicts: map[taskID][]string{},
+		fenced: map[taskID]bool{}, restoring: map[taskID]bool{}, copies: map[taskID][]replica{},
+		awaited: map[taskID]string{}, orphan: map[taskID]bool{}, at: map[taskID]string{}, by: map[taskID]string{},
+		why: map[taskID]assignor.Reason{}, learner: map[taskID]string{}, from: map[taskID]replica{},
+		pooled: map[taskID]bool{}, shed: map[taskID]bool{}, target: piles{}, kept: map[taskID][]string{},
+		shifted: map[taskID]bool{},
 	}
 	for _, m := range members {
 		m.Instance = cmp.Or(m.Instance, m.ID)
 		m.Capacity = max(1, m.Capacity)
-		m.Generation = naiveGeneration(m.Generation)
+		m.Generation = knownGeneration(m.Generation)
 		m.LeavingFor = max(0, m.LeavingFor)
 		n.members[m.ID] = m
 		n.ids = append(n.ids, m.ID)
@@ -100,28 +106,28 @@ func newNaive(members []assignor.Member, prev *assignor.Assignment, config assig
 	}
 	slices.Sort(n.ids)
 	slices.Sort(n.hosts)
-	if prev != nil && naiveGeneration(prev.Generation) >= n.newest {
+	if prev != nil && knownGeneration(prev.Generation) >= n.newest {
 		n.memory = prev
 	}
 	n.subs = slices.Clone(config.Topology)
 	slices.SortFunc(n.subs, func(a, b assignor.Subtopology) int { return cmp.Compare(a.ID, b.ID) })
 	for _, sub := range n.subs {
 		for p := range sub.Partitions {
-			n.tasks = append(n.tasks, naiveTask{Subtopology: sub.ID, Partition: p})
+			n.tasks = append(n.tasks, taskID{Subtopology: sub.ID, Partition: p})
 		}
 	}
 	return n
 }
 
-func naiveGeneration(g int32) int32 {
+func knownGeneration(g int32) int32 {
 	if g < 0 || g == math.MaxInt32 {
 		return 0
 	}
 	return g
 }
 
-// naiveFault returns why there can be no answer.
-func naiveFault(members []assignor.Member, config assignor.Config) error {
+// faultOf returns why there can be no answer.
+func faultOf(members []assignor.Member, config assignor.Config) error {
 	var faults []error
 	if len(members) == 0 {
 		faults = append(faults, assignor.ErrNoMembers)
@@ -151,7 +157,7 @@ func naiveFault(members []assignor.Member, config assignor.Config) error {
 }
 
 // sub returns the subtopology of a task.
-func (n *naive) sub(t naiveTask) (assignor.Subtopology, bool) {
+func (n *round) sub(t taskID) (assignor.Subtopology, bool) {
 	for _, sub := range n.subs {
 		if sub.ID == t.Subtopology && t.Partition >= 0 && t.Partition < sub.Partitions {
 			return sub, true
@@ -160,18 +166,18 @@ func (n *naive) sub(t naiveTask) (assignor.Subtopology, bool) {
 	return assignor.Subtopology{}, false
 }
 
-func (n *naive) stateless(t naiveTask) bool {
+func (n *round) stateless(t taskID) bool {
 	sub, _ := n.sub(t)
 	return sub.Stateless
 }
 
 // hasState reports whether the topology has the task and it has state.
-func (n *naive) hasState(t naiveTask) bool {
+func (n *round) hasState(t taskID) bool {
 	sub, ok := n.sub(t)
 	return ok && !sub.Stateless
 }
 
-func (n *naive) cost(t naiveTask) int64 {
+func (n *round) cost(t taskID) int64 {
 	sub, _ := n.sub(t)
 	if sub.RestoreCost == nil {
 		return 0
@@ -179,9 +185,9 @@ func (n *naive) cost(t naiveTask) int64 {
 	return sub.RestoreCost[t.Partition]
 }
 
-func (n *naive) host(member string) string { return n.members[member].Instance }
+func (n *round) host(member string) string { return n.members[member].Instance }
 
-func (n *naive) capacity(host string) int64 {
+func (n *round) capacity(host string) int64 {
 	sum := int64(0)
 	for _, m := range n.crews[host] {
 		sum += int64(n.members[m].Capacity)
@@ -190,19 +196,19 @@ func (n *naive) capacity(host string) int64 {
 }
 
 // leaves reports whether all members of the instance leave.
-func (n *naive) leaves(host string) bool {
+func (n *round) leaves(host string) bool {
 	return !slices.ContainsFunc(n.crews[host], func(m string) bool { return !n.members[m].Leaving })
 }
 
-func (n *naive) allLeave() bool {
+func (n *round) allLeave() bool {
 	return !slices.ContainsFunc(n.hosts, func(h string) bool { return !n.leaves(h) })
 }
 
 // stays reports whether the instance does not leave, or all leave.
-func (n *naive) stays(host string) bool { return !n.leaves(host) || n.allLeave() }
+func (n *round) stays(host string) bool { return !n.leaves(host) || n.allLeave() }
 
 // staying is the capacity of all instances that stay.
-func (n *naive) staying() int64 {
+func (n *round) staying() int64 {
 	sum := int64(0)
 	for _, h := range n.hosts {
 		if n.stays(h) {
@@ -212,37 +218,37 @@ func (n *naive) staying() int64 {
 	return sum
 }
 
-func (n *naive) overdue(host string) bool {
+func (n *round) overdue(host string) bool {
 	return n.leaves(host) && !n.allLeave() && n.config.ScaleDownTimeout > 0 && n.leavingFor(host) >= n.config.ScaleDownTimeout
 }
 
-func (n *naive) speaks(member string) bool {
+func (n *round) speaks(member string) bool {
 	v := n.members[member].Version
 	return v == 0 || v >= assignor.LearnerVersion
 }
 
 // canLearn reports whether the instance may get learners: one of its members that do not leave knows them.
-func (n *naive) canLearn(host string) bool {
+func (n *round) canLearn(host string) bool {
 	return slices.ContainsFunc(n.crews[host], func(m string) bool { return n.speaks(m) && !n.members[m].Leaving })
 }
 
-func (n *naive) somebodyCanLearn() bool { return slices.ContainsFunc(n.hosts, n.canLearn) }
+func (n *round) somebodyCanLearn() bool { return slices.ContainsFunc(n.hosts, n.canLearn) }
 
-func (n *naive) newcomer(host string) bool { return n.memory != nil && !n.remembers(host) }
+func (n *round) newcomer(host string) bool { return n.memory != nil && !n.remembers(host) }
 
 // unsure reports whether the member may have missed the last answer or be acting on it (R0).
-func (n *naive) unsure(member string) bool {
+func (n *round) unsure(member string) bool {
 	gen := n.members[member].Generation
 	if n.memory == nil {
 		return gen < n.newest
 	}
-	return gen != 0 && gen < naiveGeneration(n.memory.Generation) &&
+	return gen != 0 && gen < knownGeneration(n.memory.Generation) &&
 		slices.ContainsFunc(n.memory.Members, func(ma assignor.MemberAssignment) bool { return ma.Member == member })
 }
 
 // readClaims finds the owner of every task, and who must stop it (R0).
-func (n *naive) readClaims() {
-	claim := func(t naiveTask, member string, runs bool) {
+func (n *round) readClaims() {
+	claim := func(t taskID, member string, runs bool) {
 		if t.Subtopology < 0 || t.Partition < 0 {
 			return // there can be no such task
 		}
@@ -274,7 +280,7 @@ func (n *naive) readClaims() {
 	}
 }
 
-func (n *naive) settleClaims(t naiveTask) {
+func (n *round) settleClaims(t taskID) {
 	top := int32(0)
 	for m := range n.claims[t] {
 		top = max(top, n.members[m].Generation)
@@ -306,12 +312,12 @@ func (n *naive) settleClaims(t naiveTask) {
 	}
 }
 
-func (n *naive) move(kind assignor.MoveKind, why assignor.Reason, t naiveTask, from, to string) {
+func (n *round) move(kind assignor.MoveKind, why assignor.Reason, t taskID, from, to string) {
 	n.moves = append(n.moves, assignor.Move{Task: t, From: from, To: to, Kind: kind, Reason: why})
 }
 
 // readCopies collects who has state of a task and does not run it, one copy a member.
-func (n *naive) readCopies() {
+func (n *round) readCopies() {
 	for _, id := range n.ids {
 		for _, t := range n.tasks {
 			c, reported := n.reportedCopy(t, n.members[id])
@@ -338,40 +344,40 @@ func (n *naive) readCopies() {
 
 // reportedCopy returns what a member says of its state of a task. Where it says it twice, the smallest lag and the longest time
 // count, and a learner is one.
-func (n *naive) reportedCopy(t naiveTask, m assignor.Member) (c naiveCopy, reported bool) {
+func (n *round) reportedCopy(t taskID, m assignor.Member) (c replica, reported bool) {
 	if !n.hasState(t) {
 		return c, false
 	}
-	c = naiveCopy{member: m.ID, lag: math.MaxUint64}
+	c = replica{member: m.ID, lag: math.MaxUint64}
 	for _, l := range m.Learners {
 		if l.Task != t {
 			continue
 		}
 		c.learns, reported = true, true
 		c.expired = c.expired || n.config.LearnerTimeout > 0 && l.For > n.config.LearnerTimeout
-		c.lag = min(c.lag, naiveLag(l.Lag))
+		c.lag = min(c.lag, lagOf(l.Lag))
 	}
 	for _, s := range m.Standbys {
 		if s.Task == t {
 			reported = true
-			c.lag = min(c.lag, naiveLag(s.Lag))
+			c.lag = min(c.lag, lagOf(s.Lag))
 		}
 	}
 	return c, reported
 }
 
-func naiveLag(lag int64) uint64 {
+func lagOf(lag int64) uint64 {
 	if lag < 0 {
 		return math.MaxUint64
 	}
 	return uint64(lag)
 }
 
-func (n *naive) caughtUp(c naiveCopy) bool { return c.lag <= uint64(n.config.AcceptableLag) }
+func (n *round) caughtUp(c replica) bool { return c.lag <= uint64(n.config.AcceptableLag) }
 
 // best returns the first copy of a task in the order of compare among those that admit accepts. Equal ones are in id order.
-func (n *naive) best(t naiveTask, admit func(c naiveCopy) bool, compare func(a, b naiveCopy) int) (naiveCopy, bool) {
-	var admitted []naiveCopy
+func (n *round) best(t taskID, admit func(c replica) bool, compare func(a, b replica) int) (replica, bool) {
+	var admitted []replica
 	for _, c := range n.copies[t] {
 		if admit(c) {
 			admitted = append(admitted, c)
@@ -379,9 +385,9 @@ func (n *naive) best(t naiveTask, admit func(c naiveCopy) bool, compare func(a, 
 	}
 	slices.SortStableFunc(admitted, compare)
 	if len(admitted) == 0 {
-		return naiveCopy{}, false
+		return replica{}, false
 	}
 	return admitted[0], true
 }
 
-func naiveLessLag(a, b naiveCopy) int { return cmp.Compare(a.lag, b.lag) }
+func lessLag(a, b replica) int { return cmp.Compare(a.lag, b.lag) }

@@ -1,4 +1,4 @@
-package assignor_test
+package twin
 
 import (
 	"cmp"
@@ -6,33 +6,33 @@ import (
 	"slices"
 )
 
-// naivePile is the tasks of one weight on one instance.
-type naivePile struct {
+// pile is the tasks of one weight on one instance.
+type pile struct {
 	host   string
 	weight int64
 }
 
-type naivePiles map[naivePile]int64
+type piles map[pile]int64
 
-// naiveShare is what there is to share out by R4.
-type naiveShare struct {
-	*naive
+// sharing is what there is to share out by R4.
+type sharing struct {
+	*round
 	stateless bool
 	base      map[string]int64 // by instance, load of the other kind
-	have      naivePiles
-	prefer    naivePiles
+	have      piles
+	prefer    piles
 	incoming  map[int64]int64 // by weight, what has to go somewhere
 	receives  func(host string) bool
 	overflows func(host string) bool
 }
 
-func (n *naive) weight(t naiveTask) int64 {
+func (n *round) weight(t taskID) int64 {
 	sub, _ := n.sub(t)
 	return max(1, int64(sub.Weight))
 }
 
 // weights returns the weights that the tasks of one kind have, the greatest first.
-func (n *naive) weights(stateless bool) []int64 {
+func (n *round) weights(stateless bool) []int64 {
 	var weights []int64
 	for _, t := range n.tasks {
 		if n.stateless(t) == stateless {
@@ -46,7 +46,7 @@ func (n *naive) weights(stateless bool) []int64 {
 
 // load returns what a task of a weight counts for: 1 where all that are levelled together have one weight. Stateless tasks are
 // levelled together with the stateful ones.
-func (s *naiveShare) load(weight int64) int64 {
+func (s *sharing) load(weight int64) int64 {
 	together := s.weights(s.stateless)
 	if s.stateless {
 		together = append(together, s.weights(false)...)
@@ -58,7 +58,7 @@ func (s *naiveShare) load(weight int64) int64 {
 }
 
 // loadOf returns the load of an instance in tasks of the kind that is shared out, and base.
-func (s *naiveShare) loadOf(piles naivePiles, host string) int64 {
+func (s *sharing) loadOf(piles piles, host string) int64 {
 	sum := s.base[host]
 	for pile, n := range piles {
 		if pile.host == host {
@@ -69,16 +69,16 @@ func (s *naiveShare) loadOf(piles naivePiles, host string) int64 {
 }
 
 // byCount reports whether all tasks of the kind count for 1.
-func (s *naiveShare) byCount() bool {
+func (s *sharing) byCount() bool {
 	weights := s.weights(s.stateless)
 	return len(weights) == 1 && s.load(weights[0]) == 1
 }
 
 // total is the load of all that is shared out.
-func (s *naiveShare) total() int64 {
+func (s *sharing) total() int64 {
 	sum := int64(0)
 	for _, t := range s.tasks {
-		if s.stateless == s.naive.stateless(t) && !s.fenced[t] && s.awaited[t] == "" && !s.shed[t] {
+		if s.stateless == s.round.stateless(t) && !s.fenced[t] && s.awaited[t] == "" && !s.shed[t] {
 			sum += s.load(s.weight(t))
 		}
 	}
@@ -88,8 +88,8 @@ func (s *naiveShare) total() int64 {
 	return sum
 }
 
-// naiveFair is the allowed range of R4.
-func naiveFair(total, capacity, staying, percent int64) (lo, hi int64) {
+// fairRange is the allowed range of R4.
+func fairRange(total, capacity, staying, percent int64) (lo, hi int64) {
 	lo = total * capacity * (100 - percent) / (staying * 100)
 	hi = (total*capacity*(100+percent) + staying*100 - 1) / (staying * 100)
 	if total*capacity >= staying {
@@ -98,16 +98,16 @@ func naiveFair(total, capacity, staying, percent int64) (lo, hi int64) {
 	return lo, hi
 }
 
-func (s *naiveShare) fair(host string) (lo, hi int64) {
-	return naiveFair(s.total(), s.capacity(host), s.staying(), int64(s.config.ImbalancePercent))
+func (s *sharing) fair(host string) (lo, hi int64) {
+	return fairRange(s.total(), s.capacity(host), s.staying(), int64(s.config.ImbalancePercent))
 }
 
 // level returns what each instance should have, where those above their range give up some.
-func (s *naiveShare) level() naivePiles {
+func (s *sharing) level() piles {
 	if !s.byCount() {
-		return newNaiveScale(s).level()
+		return newScale(s).level()
 	}
-	return s.targets(func(p *naivePart) {
+	return s.targets(func(p *part) {
 		if keeps := max(p.have, p.prefer); !s.receives(p.name) {
 			p.lo, p.hi = min(p.lo, keeps), min(p.hi, keeps)
 		}
@@ -117,13 +117,13 @@ func (s *naiveShare) level() naivePiles {
 }
 
 // fill returns what each instance should have, where nobody gives up any.
-func (s *naiveShare) fill() naivePiles {
+func (s *sharing) fill() piles {
 	if !s.byCount() {
-		w := newNaiveScale(s)
+		w := newScale(s)
 		w.fill()
 		return w.count
 	}
-	return s.targets(func(p *naivePart) {
+	return s.targets(func(p *part) {
 		raise := max(p.have, p.lo)
 		p.floor, p.lo, p.hi = p.have, p.have, max(p.have, p.hi)
 		if !s.receives(p.name) {
@@ -133,14 +133,14 @@ func (s *naiveShare) fill() naivePiles {
 	})
 }
 
-func (s *naiveShare) targets(bound func(p *naivePart)) naivePiles {
+func (s *sharing) targets(bound func(p *part)) piles {
 	weight := s.weights(s.stateless)[0]
-	var parts []naivePart
+	var parts []part
 	for _, h := range s.hosts {
 		if !s.stays(h) {
 			continue
 		}
-		p := naivePart{name: h, capacity: s.capacity(h), base: s.base[h], have: s.have[naivePile{h, weight}], prefer: s.prefer[naivePile{h, weight}]}
+		p := part{name: h, capacity: s.capacity(h), base: s.base[h], have: s.have[pile{h, weight}], prefer: s.prefer[pile{h, weight}]}
 		lo, hi := s.fair(h)
 		p.lo, p.hi = max(0, lo-p.base), max(0, hi-p.base)
 		if s.overflows(h) {
@@ -149,15 +149,15 @@ func (s *naiveShare) targets(bound func(p *naivePart)) naivePiles {
 		bound(&p)
 		parts = append(parts, p)
 	}
-	target := naivePiles{}
-	for h, n := range naiveTargets(parts, s.incoming[weight]) {
-		target[naivePile{h, weight}] = n
+	target := piles{}
+	for h, n := range targetsOf(parts, s.incoming[weight]) {
+		target[pile{h, weight}] = n
 	}
 	return target
 }
 
-// naivePart is an instance among all, or a member among those of its instance, while their tasks are shared out by number.
-type naivePart struct {
+// part is an instance among all, or a member among those of its instance, while their tasks are shared out by number.
+type part struct {
 	name        string
 	capacity    int64
 	base        int64 // load that stays
@@ -169,20 +169,20 @@ type naivePart struct {
 	raises      []int64 // the lightest are raised to the first of these where something is left over, then all to the second...
 }
 
-// naiveTargets computes targets as close as can be to what the parts have.
-func naiveTargets(parts []naivePart, incoming int64) map[string]int64 {
+// targetsOf computes targets as close as can be to what the parts have.
+func targetsOf(parts []part, incoming int64) map[string]int64 {
 	target := map[string]int64{}
 	rest := incoming
 	for _, p := range parts {
 		target[p.name] = max(p.lo, min(p.hi, p.have))
 		rest += p.have - target[p.name]
 	}
-	compare := func(a, b naivePart) int {
+	compare := func(a, b part) int {
 		return cmp.Compare((a.base+target[a.name])*b.capacity, (b.base+target[b.name])*a.capacity)
 	}
 	for ; rest < 0; rest++ {
-		heaviest, ok := naiveFirst(parts, func(p naivePart) bool { return target[p.name] > p.floor }, func(a, b naivePart) int {
-			return cmp.Or(naiveTrueFirst(a.prefer < target[a.name], b.prefer < target[b.name]), compare(b, a), cmp.Compare(a.name, b.name))
+		heaviest, ok := firstOf(parts, func(p part) bool { return target[p.name] > p.floor }, func(a, b part) int {
+			return cmp.Or(trueFirst(a.prefer < target[a.name], b.prefer < target[b.name]), compare(b, a), cmp.Compare(a.name, b.name))
 		})
 		if !ok {
 			return target
@@ -190,8 +190,8 @@ func naiveTargets(parts []naivePart, incoming int64) map[string]int64 {
 		target[heaviest.name]--
 	}
 	for k := 0; rest > 0 && len(parts) > 0 && k < len(parts[0].raises); {
-		lightest, ok := naiveFirst(parts, func(p naivePart) bool { return target[p.name] < p.raises[k] }, func(a, b naivePart) int {
-			return cmp.Or(naiveTrueFirst(a.prefer > target[a.name], b.prefer > target[b.name]), compare(a, b), cmp.Compare(a.name, b.name))
+		lightest, ok := firstOf(parts, func(p part) bool { return target[p.name] < p.raises[k] }, func(a, b part) int {
+			return cmp.Or(trueFirst(a.prefer > target[a.name], b.prefer > target[b.name]), compare(a, b), cmp.Compare(a.name, b.name))
 		})
 		if !ok {
 			k++
@@ -203,8 +203,8 @@ func naiveTargets(parts []naivePart, incoming int64) map[string]int64 {
 	return target
 }
 
-// naiveFirst returns the first of those that admit accepts, in the order of compare.
-func naiveFirst[T any](all []T, admit func(T) bool, compare func(a, b T) int) (first T, ok bool) {
+// firstOf returns the first of those that admit accepts, in the order of compare.
+func firstOf[T any](all []T, admit func(T) bool, compare func(a, b T) int) (first T, ok bool) {
 	for _, one := range all {
 		if admit(one) && (!ok || compare(one, first) < 0) {
 			first, ok = one, true
@@ -213,15 +213,15 @@ func naiveFirst[T any](all []T, admit func(T) bool, compare func(a, b T) int) (f
 	return first, ok
 }
 
-// naiveScale is R4 for tasks of several weights.
-type naiveScale struct {
-	*naiveShare
-	count  naivePiles // what each instance is planned to have
+// scale is R4 for tasks of several weights.
+type scale struct {
+	*sharing
+	count  piles // what each instance is planned to have
 	lo, hi map[string]int64
 }
 
-func newNaiveScale(s *naiveShare) *naiveScale {
-	w := &naiveScale{naiveShare: s, count: naivePiles{}, lo: map[string]int64{}, hi: map[string]int64{}}
+func newScale(s *sharing) *scale {
+	w := &scale{sharing: s, count: piles{}, lo: map[string]int64{}, hi: map[string]int64{}}
 	for pile, n := range s.have {
 		if s.stays(pile.host) {
 			w.count[pile] = n
@@ -235,42 +235,42 @@ func newNaiveScale(s *naiveShare) *naiveScale {
 	return w
 }
 
-func (w *naiveScale) now(host string) int64 { return w.loadOf(w.count, host) }
+func (w *scale) now(host string) int64 { return w.loadOf(w.count, host) }
 
-func (w *naiveScale) distance(host string, load int64) int64 {
+func (w *scale) distance(host string, load int64) int64 {
 	return max(0, w.lo[host]-load, load-w.hi[host])
 }
 
 // gain is by how much the summed distance shrinks if a task goes from one instance to another.
-func (w *naiveScale) gain(from, to string, weight int64) int64 {
+func (w *scale) gain(from, to string, weight int64) int64 {
 	x, a, b := w.load(weight), w.now(from), w.now(to)
 	return w.distance(from, a) + w.distance(to, b) - w.distance(from, a-x) - w.distance(to, b+x)
 }
 
-func (w *naiveScale) give(from, to string, weight int64) {
-	w.count[naivePile{from, weight}]--
-	w.count[naivePile{to, weight}]++
+func (w *scale) give(from, to string, weight int64) {
+	w.count[pile{from, weight}]--
+	w.count[pile{to, weight}]++
 }
 
 // fill gives out what is incoming, the heaviest tasks first, each where it brings an instance closest to its range.
-func (w *naiveScale) fill() {
+func (w *scale) fill() {
 	for _, weight := range w.weights(w.stateless) {
 		for range w.incoming[weight] {
 			harm := func(h string) int64 { return w.distance(h, w.now(h)+w.load(weight)) - w.distance(h, w.now(h)) }
 			welcome := func(h string) bool { return w.receives(h) && harm(h) <= 0 }
-			to, ok := naiveFirst(w.hosts, func(h string) bool { return w.stays(h) && (w.receives(h) || w.overflows(h)) },
+			to, ok := firstOf(w.hosts, func(h string) bool { return w.stays(h) && (w.receives(h) || w.overflows(h)) },
 				func(a, b string) int {
-					return cmp.Or(naiveTrueFirst(welcome(a), welcome(b)), cmp.Compare(harm(a), harm(b)),
+					return cmp.Or(trueFirst(welcome(a), welcome(b)), cmp.Compare(harm(a), harm(b)),
 						cmp.Compare(w.now(a)*w.capacity(b), w.now(b)*w.capacity(a)), cmp.Compare(a, b))
 				})
 			if ok {
-				w.count[naivePile{to, weight}]++
+				w.count[pile{to, weight}]++
 			}
 		}
 	}
 }
 
-func (w *naiveScale) level() naivePiles {
+func (w *scale) level() piles {
 	if !w.stateless {
 		w.keepLearners()
 	}
@@ -281,14 +281,14 @@ func (w *naiveScale) level() naivePiles {
 }
 
 // keepLearners counts learners in place as having taken over, the smallest lag first, for as long as that improves anything.
-func (w *naiveScale) keepLearners() {
-	var learned []naiveTask
+func (w *scale) keepLearners() {
+	var learned []taskID
 	for _, t := range w.tasks {
 		if w.learner[t] != "" {
 			learned = append(learned, t)
 		}
 	}
-	slices.SortStableFunc(learned, func(a, b naiveTask) int { return cmp.Compare(w.from[a].lag, w.from[b].lag) })
+	slices.SortStableFunc(learned, func(a, b taskID) int { return cmp.Compare(w.from[a].lag, w.from[b].lag) })
 	for again := true; again; {
 		again = false
 		for k := 0; k < len(learned); k++ {
@@ -300,7 +300,7 @@ func (w *naiveScale) keepLearners() {
 	}
 }
 
-func (w *naiveScale) keepLearner(t naiveTask) bool {
+func (w *scale) keepLearner(t taskID) bool {
 	from, to, weight := w.at[t], w.learner[t], w.weight(t)
 	switch {
 	case !w.leaves(from):
@@ -312,7 +312,7 @@ func (w *naiveScale) keepLearner(t naiveTask) bool {
 		return false
 	default:
 		w.incoming[weight]--
-		w.count[naivePile{to, weight}]++
+		w.count[pile{to, weight}]++
 	}
 	return true
 }
@@ -320,7 +320,7 @@ func (w *naiveScale) keepLearner(t naiveTask) bool {
 // sweep moves task by task from the instance furthest above the lower end of its range to the one with the most room below the
 // upper end of its own, where that shrinks the distances. In one sweep an instance only gives or only takes, and what it takes
 // makes it no better a giver.
-func (w *naiveScale) sweep() bool {
+func (w *scale) sweep() bool {
 	start := map[string]int64{}
 	var givers, takers []string
 	for _, h := range w.hosts {
@@ -335,15 +335,15 @@ func (w *naiveScale) sweep() bool {
 	gave, took := map[string]bool{}, map[string]bool{}
 	for len(givers) > 0 && len(takers) > 0 {
 		every := func(string) bool { return true }
-		from, _ := naiveFirst(givers, every, func(a, b string) int {
+		from, _ := firstOf(givers, every, func(a, b string) int {
 			return cmp.Or(cmp.Compare(min(w.now(b), start[b])-w.lo[b], min(w.now(a), start[a])-w.lo[a]), cmp.Compare(a, b))
 		})
-		to, _ := naiveFirst(takers, every, func(a, b string) int {
+		to, _ := firstOf(takers, every, func(a, b string) int {
 			return cmp.Or(cmp.Compare(w.hi[b]-max(w.now(b), start[b]), w.hi[a]-max(w.now(a), start[a])), cmp.Compare(a, b))
 		})
 		best, most := int64(0), int64(0)
 		for _, weight := range w.weights(w.stateless) {
-			if g := w.gain(from, to, weight); from != to && w.count[naivePile{from, weight}] > 0 && g > most {
+			if g := w.gain(from, to, weight); from != to && w.count[pile{from, weight}] > 0 && g > most {
 				best, most = weight, g
 			}
 		}

@@ -1,4 +1,4 @@
-package assignor_test
+package twin
 
 import (
 	"cmp"
@@ -10,9 +10,9 @@ import (
 )
 
 // chooseMembers is R8: who of an instance runs what.
-func (n *naive) chooseMembers() {
+func (n *round) chooseMembers() {
 	for _, h := range n.hosts {
-		var tasks []naiveTask
+		var tasks []taskID
 		for _, t := range n.tasks {
 			if n.at[t] == h && n.placed(t) && !(n.runs(t) && n.host(n.owner[t]) != h) {
 				tasks = append(tasks, t)
@@ -29,10 +29,10 @@ func (n *naive) chooseMembers() {
 }
 
 // shareAmong evens the tasks out among the members that do not leave. What others learn stays with its member and does not count.
-func (n *naive) shareAmong(host string, tasks []naiveTask) {
+func (n *round) shareAmong(host string, tasks []taskID) {
 	crew := slices.DeleteFunc(slices.Clone(n.crews[host]), func(m string) bool { return n.members[m].Leaving && !n.leaves(host) })
-	keep := map[string][]naiveTask{}
-	var coming []naiveTask
+	keep := map[string][]taskID{}
+	var coming []taskID
 	for _, t := range tasks {
 		switch o := n.owner[t]; {
 		case n.learner[t] != "" && n.by[t] != "":
@@ -44,8 +44,8 @@ func (n *naive) shareAmong(host string, tasks []naiveTask) {
 	}
 	target := n.crewTargets(crew, keep, coming, n.awaiting() || n.leaves(host))
 	for _, m := range crew {
-		slices.SortStableFunc(keep[m], func(a, b naiveTask) int { // what gives way first
-			return cmp.Or(naiveTrueFirst(!n.runs(a), !n.runs(b)), naiveTrueFirst(n.stateless(a), n.stateless(b)))
+		slices.SortStableFunc(keep[m], func(a, b taskID) int { // what gives way first
+			return cmp.Or(trueFirst(!n.runs(a), !n.runs(b)), trueFirst(n.stateless(a), n.stateless(b)))
 		})
 		for int64(len(keep[m])) > target[m] {
 			t := keep[m][0]
@@ -53,8 +53,8 @@ func (n *naive) shareAmong(host string, tasks []naiveTask) {
 			n.by[t], n.why[t] = "", assignor.ReasonSiblings
 		}
 	}
-	slices.SortFunc(coming, naiveTask.Compare)
-	coming = slices.DeleteFunc(coming, func(t naiveTask) bool { // those whose copy a member holds
+	slices.SortFunc(coming, taskID.Compare)
+	coming = slices.DeleteFunc(coming, func(t taskID) bool { // those whose copy a member holds
 		m := n.by[t]
 		fits := slices.Contains(crew, m) && int64(len(keep[m])) < target[m]
 		if fits {
@@ -63,7 +63,7 @@ func (n *naive) shareAmong(host string, tasks []naiveTask) {
 		return fits
 	})
 	for _, t := range coming {
-		m, _ := naiveFirst(crew, func(m string) bool { return int64(len(keep[m])) < target[m] }, func(a, b string) int {
+		m, _ := firstOf(crew, func(m string) bool { return int64(len(keep[m])) < target[m] }, func(a, b string) int {
 			return cmp.Compare(int64(len(keep[a]))*int64(n.members[b].Capacity), int64(len(keep[b]))*int64(n.members[a].Capacity))
 		})
 		if n.owner[t] != "" && n.owner[t] == n.by[t] {
@@ -75,22 +75,22 @@ func (n *naive) shareAmong(host string, tasks []naiveTask) {
 
 // crewTargets returns how many tasks each member of an instance should have, rather more for those who hold copies of what is coming.
 // Where it is frozen, nobody gives up a task.
-func (n *naive) crewTargets(crew []string, keep map[string][]naiveTask, coming []naiveTask, frozen bool) map[string]int64 {
+func (n *round) crewTargets(crew []string, keep map[string][]taskID, coming []taskID, frozen bool) map[string]int64 {
 	total, sum := int64(len(coming)), int64(0)
 	for _, m := range crew {
 		total += int64(len(keep[m]))
 		sum += int64(n.members[m].Capacity)
 	}
-	var parts []naivePart
+	var parts []part
 	for _, m := range crew {
-		p := naivePart{name: m, capacity: int64(n.members[m].Capacity), have: int64(len(keep[m]))}
+		p := part{name: m, capacity: int64(n.members[m].Capacity), have: int64(len(keep[m]))}
 		p.prefer = p.have
 		for _, t := range coming {
 			if n.by[t] == m {
 				p.prefer++
 			}
 		}
-		p.lo, p.hi = naiveFair(total, p.capacity, sum, 0)
+		p.lo, p.hi = fairRange(total, p.capacity, sum, 0)
 		if frozen {
 			raise := max(p.lo, p.have)
 			p.lo, p.hi = p.have, max(p.hi, p.have)
@@ -100,11 +100,11 @@ func (n *naive) crewTargets(crew []string, keep map[string][]naiveTask, coming [
 		p.raises = append(p.raises, p.hi, p.have)
 		parts = append(parts, p)
 	}
-	return naiveTargets(parts, int64(len(coming)))
+	return targetsOf(parts, int64(len(coming)))
 }
 
 // answer writes down what is decided.
-func (n *naive) answer() *assignor.Assignment {
+func (n *round) answer() *assignor.Assignment {
 	lists := map[string]*assignor.MemberAssignment{}
 	for _, id := range n.ids {
 		m := n.members[id]
@@ -117,8 +117,8 @@ func (n *naive) answer() *assignor.Assignment {
 	for _, id := range n.ids {
 		ma := lists[id]
 		ma.Generation, ma.FollowUp = a.Generation, a.FollowUp
-		for _, list := range [][]naiveTask{ma.Active, ma.Handover, ma.Revoke, ma.Learners, ma.Standbys} {
-			slices.SortFunc(list, naiveTask.Compare)
+		for _, list := range [][]taskID{ma.Active, ma.Handover, ma.Revoke, ma.Learners, ma.Standbys} {
+			slices.SortFunc(list, taskID.Compare)
 		}
 		a.Members = append(a.Members, *ma)
 	}
@@ -130,10 +130,10 @@ func (n *naive) answer() *assignor.Assignment {
 	return a
 }
 
-func (n *naive) generation() int32 {
+func (n *round) generation() int32 {
 	seen := n.newest
 	if n.memory != nil {
-		seen = max(seen, naiveGeneration(n.memory.Generation))
+		seen = max(seen, knownGeneration(n.memory.Generation))
 	}
 	if g := n.config.Generation; g > seen && g != math.MaxInt32 {
 		return g
@@ -141,7 +141,7 @@ func (n *naive) generation() int32 {
 	return seen + 1
 }
 
-func (n *naive) departed() []assignor.Departure {
+func (n *round) departed() []assignor.Departure {
 	var hosts []string
 	for _, h := range n.awaited {
 		hosts = append(hosts, h)
@@ -162,7 +162,7 @@ func (n *naive) departed() []assignor.Departure {
 }
 
 // deadlines says whether all must rejoin at once (R2), and else when the next round must come (R2, R7).
-func (n *naive) deadlines(lists map[string]*assignor.MemberAssignment) (followUp bool, next time.Duration) {
+func (n *round) deadlines(lists map[string]*assignor.MemberAssignment) (followUp bool, next time.Duration) {
 	var all []time.Duration
 	for _, id := range n.ids {
 		for _, t := range lists[id].Revoke {
@@ -192,7 +192,7 @@ func (n *naive) deadlines(lists map[string]*assignor.MemberAssignment) (followUp
 }
 
 // listRunning lists who runs what, who must stop what, and what others learn meanwhile.
-func (n *naive) listRunning(lists map[string]*assignor.MemberAssignment) {
+func (n *round) listRunning(lists map[string]*assignor.MemberAssignment) {
 	for t, members := range n.conflicts {
 		for _, m := range members {
 			lists[m].Revoke = append(lists[m].Revoke, t)
@@ -226,7 +226,7 @@ func (n *naive) listRunning(lists map[string]*assignor.MemberAssignment) {
 }
 
 // former returns who ran a task until now, as far as anybody knows.
-func (n *naive) former(t naiveTask) (member string, held bool) {
+func (n *round) former(t taskID) (member string, held bool) {
 	if o := n.owner[t]; o != "" {
 		return o, true
 	}

@@ -1,4 +1,4 @@
-package assignor_test
+package twin
 
 import (
 	"cmp"
@@ -7,23 +7,23 @@ import (
 	"github.com/incremental-rebalance/assignor"
 )
 
-// naiveCopies decides which member of its instance holds each learner and standby (R8).
-type naiveCopies struct {
-	*naive
+// copyLists decides which member of its instance holds each learner and standby (R8).
+type copyLists struct {
+	*round
 	lists map[string]*assignor.MemberAssignment
-	fresh []naiveFresh
+	fresh []freshCopy
 }
 
-// naiveFresh is a copy that an instance is to hold and of which no member has state, or only one that may not hold it.
-type naiveFresh struct {
-	task   naiveTask
+// freshCopy is a copy that an instance is to hold and of which no member has state, or only one that may not hold it.
+type freshCopy struct {
+	task   taskID
 	host   string
 	learns bool
 	from   string // the member that has the state
 }
 
-func (n *naive) listCopies(lists map[string]*assignor.MemberAssignment) {
-	c := &naiveCopies{naive: n, lists: lists}
+func (n *round) listCopies(lists map[string]*assignor.MemberAssignment) {
+	c := &copyLists{round: n, lists: lists}
 	for _, t := range n.tasks {
 		switch {
 		case n.stateless(t):
@@ -38,7 +38,7 @@ func (n *naive) listCopies(lists map[string]*assignor.MemberAssignment) {
 	}
 }
 
-func (c *naiveCopies) hold(t naiveTask, member string, learns bool) {
+func (c *copyLists) hold(t taskID, member string, learns bool) {
 	if learns {
 		c.lists[member].Learners = append(c.lists[member].Learners, t)
 	} else {
@@ -47,7 +47,7 @@ func (c *naiveCopies) hold(t naiveTask, member string, learns bool) {
 }
 
 // keepAll leaves the copies of a task that runs nowhere what they are: one learner, and one standby on each other instance.
-func (c *naiveCopies) keepAll(t naiveTask) {
+func (c *copyLists) keepAll(t taskID) {
 	learner, learned := c.waitingLearner(t)
 	if learned {
 		c.hold(t, learner.member, true)
@@ -65,7 +65,7 @@ func (c *naiveCopies) keepAll(t naiveTask) {
 }
 
 // keepStandby lists a copy that the member has, and records it where that ran the task or learned it until now.
-func (c *naiveCopies) keepStandby(t naiveTask, member string, why assignor.Reason) {
+func (c *copyLists) keepStandby(t taskID, member string, why assignor.Reason) {
 	c.hold(t, member, false)
 	switch {
 	case member == c.owner[t]:
@@ -77,12 +77,12 @@ func (c *naiveCopies) keepStandby(t naiveTask, member string, why assignor.Reaso
 }
 
 // learned reports whether a member reports that it learns a task.
-func (n *naive) learned(t naiveTask, member string) bool {
-	return slices.ContainsFunc(n.copies[t], func(k naiveCopy) bool { return k.member == member && k.learns })
+func (n *round) learned(t taskID, member string) bool {
+	return slices.ContainsFunc(n.copies[t], func(k replica) bool { return k.member == member && k.learns })
 }
 
 // keepPlanned lists the copies of a task that runs: the learner, the standbys, and those that stay until these have caught up.
-func (c *naiveCopies) keepPlanned(t naiveTask) {
+func (c *copyLists) keepPlanned(t taskID) {
 	var used []string // the members whose copies are kept or passed on
 	if h := c.learner[t]; h != "" {
 		used = append(used, c.keepOrStart(t, h, true))
@@ -102,11 +102,11 @@ func (c *naiveCopies) keepPlanned(t naiveTask) {
 }
 
 // keepOrStart lists a copy with the member of the instance that has its state, which it returns.
-func (c *naiveCopies) keepOrStart(t naiveTask, host string, learns bool) (member string) {
+func (c *copyLists) keepOrStart(t taskID, host string, learns bool) (member string) {
 	m := c.holderOn(t, host, learns)
 	switch {
 	case m == "" || !c.mayHold(m, learns):
-		c.fresh = append(c.fresh, naiveFresh{t, host, learns, m})
+		c.fresh = append(c.fresh, freshCopy{t, host, learns, m})
 	case !learns:
 		c.keepStandby(t, m, c.whyNoLearner(t))
 	default:
@@ -120,12 +120,12 @@ func (c *naiveCopies) keepOrStart(t naiveTask, host string, learns bool) (member
 
 // holderOn returns the member of an instance that has state of a task: the one that learns it if it goes on learning, else the one
 // with the smallest lag, rather one that may hold it, else the one that ran the task until now.
-func (c *naiveCopies) holderOn(t naiveTask, host string, learns bool) string {
+func (c *copyLists) holderOn(t taskID, host string, learns bool) string {
 	if from := c.from[t]; learns && from.learns && c.mayHold(from.member, true) {
 		return from.member
 	}
-	k, ok := c.best(t, func(k naiveCopy) bool { return c.host(k.member) == host }, func(a, b naiveCopy) int {
-		return cmp.Or(naiveTrueFirst(c.mayHold(a.member, learns), c.mayHold(b.member, learns)), cmp.Compare(a.lag, b.lag))
+	k, ok := c.best(t, func(k replica) bool { return c.host(k.member) == host }, func(a, b replica) int {
+		return cmp.Or(trueFirst(c.mayHold(a.member, learns), c.mayHold(b.member, learns)), cmp.Compare(a.lag, b.lag))
 	})
 	switch {
 	case ok:
@@ -138,17 +138,17 @@ func (c *naiveCopies) holderOn(t naiveTask, host string, learns bool) string {
 }
 
 // mayHold reports whether a member may hold a copy: one that leaves an instance that stays may not, and a learner needs the version.
-func (c *naiveCopies) mayHold(member string, learns bool) bool {
+func (c *copyLists) mayHold(member string, learns bool) bool {
 	return (!c.members[member].Leaving || c.leaves(c.host(member))) && (!learns || c.speaks(member))
 }
 
 // start gives a new copy to the member of the instance with the least of everything.
-func (c *naiveCopies) start(f naiveFresh) {
+func (c *copyLists) start(f freshCopy) {
 	everything := func(member string) int64 {
 		ma := c.lists[member]
 		return int64(len(ma.Active) + len(ma.Learners) + len(ma.Standbys))
 	}
-	m, _ := naiveFirst(c.crews[f.host], func(m string) bool { return c.mayHold(m, f.learns) }, func(a, b string) int {
+	m, _ := firstOf(c.crews[f.host], func(m string) bool { return c.mayHold(m, f.learns) }, func(a, b string) int {
 		return cmp.Compare(everything(a)*int64(c.members[b].Capacity), everything(b)*int64(c.members[a].Capacity))
 	})
 	c.hold(f.task, m, f.learns)
@@ -167,7 +167,7 @@ func (c *naiveCopies) start(f naiveFresh) {
 
 // notePassedOn records that a member starts to learn a task whose state another member of the instance has, one that leaves or is
 // of a version that does not learn.
-func (c *naiveCopies) notePassedOn(f naiveFresh, to string) {
+func (c *copyLists) notePassedOn(f freshCopy, to string) {
 	kind, start, stop := assignor.MoveStopStandby, c.whyLearn(f.task), assignor.ReasonTooManyStandbys
 	if c.members[f.from].Leaving {
 		stop = assignor.ReasonMemberLeaving
@@ -179,14 +179,14 @@ func (c *naiveCopies) notePassedOn(f naiveFresh, to string) {
 		}
 	}
 	c.move(assignor.MoveLearn, start, f.task, c.by[f.task], to)
-	if slices.ContainsFunc(c.copies[f.task], func(k naiveCopy) bool { return k.member == f.from }) {
+	if slices.ContainsFunc(c.copies[f.task], func(k replica) bool { return k.member == f.from }) {
 		c.move(kind, stop, f.task, f.from, "")
 	}
 }
 
 // extras returns the members whose caught-up copies are to go but stay for now, until as many others have caught up as the task can
 // have: the previous owner first, those on leaving instances last, and none past its deadline.
-func (n *naive) extras(t naiveTask) []string {
+func (n *round) extras(t taskID) []string {
 	hot, used := 0, slices.Clone(n.kept[t])
 	for _, h := range n.kept[t] {
 		if n.standbyLag(t, h) == 0 {
@@ -202,7 +202,7 @@ func (n *naive) extras(t naiveTask) []string {
 			caughtUp = append(caughtUp, c.member)
 		}
 	}
-	slices.SortStableFunc(caughtUp, func(a, b string) int { return -naiveTrueFirst(n.leaves(n.host(a)), n.leaves(n.host(b))) })
+	slices.SortStableFunc(caughtUp, func(a, b string) int { return -trueFirst(n.leaves(n.host(a)), n.leaves(n.host(b))) })
 	for _, m := range caughtUp {
 		h := n.host(m)
 		if hot < n.wanted(t) && !n.overdue(h) && h != n.at[t] && h != n.learner[t] && !slices.Contains(used, h) {
@@ -214,7 +214,7 @@ func (n *naive) extras(t naiveTask) []string {
 }
 
 // noteStart records a new learner or standby.
-func (n *naive) noteStart(t naiveTask, member string, learns bool) {
+func (n *round) noteStart(t taskID, member string, learns bool) {
 	switch {
 	case learns:
 		n.move(assignor.MoveLearn, n.whyLearn(t), t, n.by[t], member)
@@ -225,7 +225,7 @@ func (n *naive) noteStart(t naiveTask, member string, learns bool) {
 	}
 }
 
-func (n *naive) whyLearn(t naiveTask) assignor.Reason {
+func (n *round) whyLearn(t taskID) assignor.Reason {
 	if n.leaves(n.at[t]) {
 		return assignor.ReasonLeaving
 	}
@@ -233,7 +233,7 @@ func (n *naive) whyLearn(t naiveTask) assignor.Reason {
 }
 
 // whyNoLearner says why a learner goes: there is another, or the plan needs none.
-func (n *naive) whyNoLearner(t naiveTask) assignor.Reason {
+func (n *round) whyNoLearner(t taskID) assignor.Reason {
 	if n.from[t].learns || n.waits(t) {
 		return assignor.ReasonBetterLearner
 	}
@@ -241,7 +241,7 @@ func (n *naive) whyNoLearner(t naiveTask) assignor.Reason {
 }
 
 // noteDropped records that a member no longer has a copy, unless it runs the task now.
-func (n *naive) noteDropped(t naiveTask, c naiveCopy) {
+func (n *round) noteDropped(t taskID, c replica) {
 	h := n.host(c.member)
 	kind, why := assignor.MoveStopStandby, assignor.ReasonTooManyStandbys
 	if c.learns {
