@@ -222,43 +222,38 @@ func (r *round) prepare(counts map[string]int32) (assignor.Config, *assignor.Ass
 }
 
 // recall returns the memory: this member's own unless the reports know a newer one, and nil where nobody has ever been
-// assigned anything. Since is how long this member has known it.
+// assigned anything. Since is how long this member has known it. A leader that has decided the last round recalls its own without
+// looking at what the others report to run.
 func (r *round) recall(own remembered, now time.Time) (memory *assignor.Assignment, since time.Duration) {
-	found := assignor.Recover(r.reports)
+	newest := r.newest()
 	switch {
-	case own.assignment != nil && own.assignment.Generation >= found.Generation:
+	case own.assignment != nil && own.assignment.Generation >= newest:
 		return own.assignment, max(0, now.Sub(own.at))
-	case found.Generation > 0:
-		return found, 0
+	case newest > 0:
+		return assignor.Recover(r.reports), 0
 	}
 	return nil, 0
 }
 
-// perMember is about what the broker notes of a member beside its bytes: names, host, timeouts.
-const perMember = 160
+// newest returns the latest generation that the members know of: that of what Recover returns.
+func (r *round) newest() int32 {
+	newest := int32(0)
+	for i := range r.reports {
+		m := &r.reports[i]
+		newest = max(newest, known(m.Generation))
+		if m.Memory != nil {
+			newest = max(newest, known(m.Memory.Generation))
+		}
+	}
+	return newest
+}
 
-// encode returns the payloads as assignments of Kafka's consumer protocol, all within the budget.
-func (r *round) encode(a *assignor.Assignment) (plan, error) {
-	bare := make([]kmsg.ConsumerMemberAssignment, len(a.Members))
-	used := r.size
-	for i := range a.Members {
-		bare[i] = kmsg.ConsumerMemberAssignment{Version: 2, Topics: r.b.topology.partitions(a.Members[i].Active)}
-		used += len(bare[i].AppendTo(nil)) + 2*len(a.Members[i].Member) + perMember
+// known returns g, or 0 (none) where no leader can have given it.
+func known(g int32) int32 {
+	if g < 0 || g == math.MaxInt32 {
+		return 0
 	}
-	limit := r.b.config.Budget - used
-	if limit == 0 {
-		limit = -1 // 0 is Encode's own limit
-	}
-	payloads, err := a.Encode(limit)
-	if err != nil {
-		return nil, fmt.Errorf("%w (the group's budget of %d bytes, of which metadata and partitions take %d)", err, r.b.config.Budget, used)
-	}
-	p := make(plan, len(bare))
-	for i := range bare {
-		bare[i].UserData = payloads[i]
-		p[i] = kmsg.SyncGroupRequestGroupAssignment{MemberID: a.Members[i].Member, MemberAssignment: bare[i].AppendTo(nil)}
-	}
-	return p, nil
+	return g
 }
 
 // repeat returns what is, as an assignment: every member goes on with what nobody else claims, and keeps its copies. By it
@@ -278,12 +273,7 @@ func (r *round) repeat() (a *assignor.Assignment, p plan) {
 	if p, err := r.tryEncode(a); err == nil {
 		return a, p
 	}
-	p = make(plan, len(a.Members))
-	for i := range a.Members {
-		bare := kmsg.ConsumerMemberAssignment{Version: 2, Topics: r.b.topology.partitions(a.Members[i].Active)}
-		p[i] = kmsg.SyncGroupRequestGroupAssignment{MemberID: a.Members[i].Member, MemberAssignment: bare.AppendTo(nil)}
-	}
-	return a, p
+	return a, r.b.topology.frames(a, make([][]byte, len(a.Members)))
 }
 
 // unsent is the generation of an assignment that nobody gets: no member is ever in it.

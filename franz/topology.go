@@ -3,7 +3,6 @@ package franz
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -53,19 +52,45 @@ func (t *topology) tasks(partitions map[string][]int32) []assignor.TaskID {
 	return slices.Clip(slices.Compact(tasks))
 }
 
-// partitions returns the partitions of the tasks, by topic in order; tasks that no topic stands for have none.
+// partitions returns the partitions of the tasks, which are sorted, by topic in order; tasks that no topic stands for have none.
+// The topics of one subtopology share one array. It costs two allocations, however many tasks there are.
 func (t *topology) partitions(tasks []assignor.TaskID) []kmsg.ConsumerMemberAssignmentTopic {
-	byTopic := map[string][]int32{}
-	for _, task := range tasks {
-		for _, topic := range t.topics[task.Subtopology] {
-			byTopic[topic] = append(byTopic[topic], task.Partition)
+	n := 0
+	t.eachSubtopology(tasks, func(names []string, _ []assignor.TaskID) { n += len(names) })
+	topics, all := make([]kmsg.ConsumerMemberAssignmentTopic, 0, n), make([]int32, 0, len(tasks))
+	t.eachSubtopology(tasks, func(names []string, tasks []assignor.TaskID) {
+		first := len(all)
+		for _, task := range tasks {
+			all = append(all, task.Partition)
+		}
+		for _, name := range names {
+			topics = append(topics, kmsg.ConsumerMemberAssignmentTopic{Topic: name, Partitions: all[first:len(all):len(all)]})
+		}
+	})
+	slices.SortFunc(topics, func(a, b kmsg.ConsumerMemberAssignmentTopic) int { return strings.Compare(a.Topic, b.Topic) })
+	return topics
+}
+
+// partitionBytes returns how many bytes partitions takes in an assignment of Kafka's consumer protocol: of each topic the length
+// and the bytes of its name, a count, and 4 bytes a partition.
+func (t *topology) partitionBytes(tasks []assignor.TaskID) int {
+	n := 0
+	t.eachSubtopology(tasks, func(names []string, tasks []assignor.TaskID) {
+		for _, name := range names {
+			n += 2 + len(name) + 4 + 4*len(tasks)
+		}
+	})
+	return n
+}
+
+// eachSubtopology calls f with the topics and the tasks of each subtopology; sorted tasks are one call a subtopology.
+func (t *topology) eachSubtopology(tasks []assignor.TaskID, f func(names []string, tasks []assignor.TaskID)) {
+	for first, i := 0, 1; i <= len(tasks); i++ {
+		if i == len(tasks) || tasks[i].Subtopology != tasks[first].Subtopology {
+			f(t.topics[tasks[first].Subtopology], tasks[first:i])
+			first = i
 		}
 	}
-	topics := make([]kmsg.ConsumerMemberAssignmentTopic, 0, len(byTopic))
-	for _, topic := range slices.Sorted(maps.Keys(byTopic)) {
-		topics = append(topics, kmsg.ConsumerMemberAssignmentTopic{Topic: topic, Partitions: byTopic[topic]})
-	}
-	return topics
 }
 
 // sized returns the topology with its numbers of partitions: those of counts, else those known from earlier rounds. It fails

@@ -6,6 +6,7 @@ go 1.26.0
 require (
 	github.com/IBM/sarama v1.61.1
 	github.com/incremental-rebalance/assignor v0.2.0
+	github.com/incremental-rebalance/assignor/franz v0.2.0
 	github.com/twmb/franz-go v1.22.3
 	github.com/twmb/franz-go/pkg/kmsg v1.15.1
 )
@@ -27,4 +28,7 @@ require (
 	golang.org/x/sys v0.48.0 // indirect
 )
 
-replace github.com/incremental-rebalance/assignor => ../..
+replace (
+	github.com/incremental-rebalance/assignor => ../..
+	github.com/incremental-rebalance/assignor/franz => ../../franz
+)

@@ -8,7 +8,7 @@ import (
 
 func TestRoundsAreDecidedRight(t *testing.T) {
 	rounds := map[string]func(*measure.Input) (Round, error){
-		"assign": Assign, "leader": LeaderStep, "franz": Franz, "franz leader": FranzLeader, "sarama": Sarama,
+		"assign": Assign, "leader": LeaderStep, "adapter": Adapter, "franz": Franz, "franz leader": FranzLeader, "sarama": Sarama,
 	}
 	for name, round := range rounds {
 		for _, state := range []string{measure.Cold, measure.Steady, measure.Join, measure.Leave, measure.Leave10, measure.Drain} {

@@ -1,0 +1,51 @@
+package franz
+
+import (
+	"fmt"
+
+	"github.com/incremental-rebalance/assignor"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+const (
+	// perMember is about what the broker notes of a member beside its bytes: names, host, timeouts.
+	perMember = 160
+	// frameBytes is what a member's assignment takes in Kafka's consumer protocol beside its partitions and its user data: the
+	// version, the number of topics, the length of the user data.
+	frameBytes = 2 + 4 + 4
+)
+
+// encode returns the payloads as assignments of Kafka's consumer protocol, all within the budget.
+func (r *round) encode(a *assignor.Assignment) (plan, error) {
+	used := r.size
+	for i := range a.Members {
+		ma := &a.Members[i]
+		used += frameBytes + r.b.topology.partitionBytes(ma.Active) + 2*len(ma.Member) + perMember
+	}
+	limit := r.b.config.Budget - used
+	if limit == 0 {
+		limit = -1 // 0 is Encode's own limit
+	}
+	payloads, err := a.Encode(limit)
+	if err != nil {
+		return nil, fmt.Errorf("%w (the group's budget of %d bytes, of which metadata and partitions take %d)", err, r.b.config.Budget, used)
+	}
+	return r.b.topology.frames(a, payloads), nil
+}
+
+// frames returns the payloads as assignments of Kafka's consumer protocol, with the partitions of what each member runs. They
+// share one array.
+func (t *topology) frames(a *assignor.Assignment, payloads [][]byte) plan {
+	size := 0
+	for i := range a.Members {
+		size += frameBytes + t.partitionBytes(a.Members[i].Active) + len(payloads[i])
+	}
+	p, buf := make(plan, len(a.Members)), make([]byte, 0, size)
+	for i := range a.Members {
+		ma, first := &a.Members[i], len(buf)
+		frame := kmsg.ConsumerMemberAssignment{Version: 2, Topics: t.partitions(ma.Active), UserData: payloads[i]}
+		buf = frame.AppendTo(buf)
+		p[i] = kmsg.SyncGroupRequestGroupAssignment{MemberID: ma.Member, MemberAssignment: buf[first:len(buf):len(buf)]}
+	}
+	return p
+}
