@@ -148,6 +148,7 @@ const (
 	_ int64 = assignor.DefaultAcceptableLag
 	_ uint8 = assignor.CurrentVersion
 	_ uint8 = assignor.LearnerVersion
+	_ uint8 = assignor.PayloadVersion
 	_ int32 = assignor.MaxTasks
 )
 
@@ -159,8 +160,9 @@ func TestConstants(t *testing.T) {
 		{"UnknownLag", assignor.UnknownLag, -1},
 		{"DefaultAcceptableLag", assignor.DefaultAcceptableLag, 10_000},
 		{"RevokeRetry", assignor.RevokeRetry, 10 * time.Second},
-		{"CurrentVersion", assignor.CurrentVersion, 2},
+		{"CurrentVersion", assignor.CurrentVersion, 3},
 		{"LearnerVersion", assignor.LearnerVersion, 2},
+		{"PayloadVersion", assignor.PayloadVersion, 3},
 		{"MaxTasks", assignor.MaxTasks, 1 << 20},
 		{"Conservative", assignor.Conservative, assignor.RejoinMode(0)},
 		{"Eager", assignor.Eager, assignor.RejoinMode(1)},

@@ -19,10 +19,12 @@ const (
 	// reached must not keep the others looping.
 	RevokeRetry = 10 * time.Second
 
-	// CurrentVersion is the protocol that this library speaks, LearnerVersion the lowest one that knows learners
-	// ([Member.Version]).
-	CurrentVersion = 2
+	// CurrentVersion is the protocol that this library speaks ([Member.Version]), LearnerVersion the lowest one that knows
+	// learners. A member of PayloadVersion or later runs what its payload lists, so that a leader whose bytes are short may leave
+	// out what its client's own protocol says again (Kafka's: topics and partitions). Assign does not look at that.
+	CurrentVersion = 3
 	LearnerVersion = 2
+	PayloadVersion = 3
 
 	// MaxTasks bounds the tasks of one topology.
 	MaxTasks = 1 << 20

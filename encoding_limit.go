@@ -70,7 +70,7 @@ func (a *Assignment) encodeMembers() ([][]byte, []memberLists, error) {
 // guessBytes returns about what the names and the tasks of all members take, to grow no buffer bit by bit.
 func (a *Assignment) guessBytes() int { return 32*len(a.Members) + memoryTasks(a)/2 }
 
-// addMemory adds the memory to the payloads of as many keepers as room bytes hold.
+// addMemory adds the memory to the payloads of as many keepers as room bytes hold twice.
 func (a *Assignment) addMemory(payloads [][]byte, lists []memberLists, room int) error {
 	tasks := memoryTasks(a)
 	if tasks > MaxTasks || room == 0 {
@@ -86,10 +86,10 @@ func (a *Assignment) addMemory(payloads [][]byte, lists []memberLists, room int)
 	for _, i := range a.keepers() {
 		ma := &a.Members[i]
 		own := len(ma.Active) + len(ma.Handover) + len(ma.Revoke) + len(ma.Learners) + len(ma.Standbys)
-		if len(field) > room || own+tasks > MaxTasks {
+		if 2*len(field) > room || own+tasks > MaxTasks {
 			return nil
 		}
-		room -= len(field)
+		room -= 2 * len(field)
 		payload := make([]byte, 0, len(payloads[i])+len(field))
 		payload = append(append(payload, payloads[i]...), field...)
 		binary.LittleEndian.PutUint16(payload[1:], binary.LittleEndian.Uint16(payload[1:])|flagFields)

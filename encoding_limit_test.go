@@ -52,10 +52,12 @@ func TestEncodeKeepsTheLimit(t *testing.T) {
 	a := newGenerator(5).group(20, 400)
 	full, err := a.Encode(0)
 	require.NoError(t, err)
-	total, memories := size(full), -1
-	for limit := total; ; limit-- {
+	total, memories := size(full), MemoryKeepers
+	var needs []int // of as many keepers, of one fewer ...
+	for limit := 2 * total; ; limit-- {
 		payloads, err := a.Encode(limit)
 		if err != nil {
+			needs = append(needs, limit+1)
 			assert.Zero(t, memories, "the memory goes first")
 			require.ErrorIs(t, err, ErrPayloadTooLarge)
 			require.EqualError(t, err, fmt.Sprintf("assignor: payload too large: 20 members need %d bytes, allowed %d", limit+1, limit))
@@ -69,8 +71,15 @@ func TestEncodeKeepsTheLimit(t *testing.T) {
 			require.Equal(t, a.Members[i], ma)
 			n += flag(1, m != nil)
 		}
-		require.True(t, memories < 0 || n == memories || n == memories-1)
+		require.True(t, n == memories || n == memories-1)
+		if n < memories {
+			needs = append(needs, limit+1)
+		}
 		memories = n
+	}
+	without, copied := needs[MemoryKeepers], (total-needs[MemoryKeepers])/MemoryKeepers
+	for k, need := range needs {
+		assert.Equal(t, without+2*(MemoryKeepers-k)*copied, need, "a copy counts twice: it comes back")
 	}
 	_, err = a.Encode(-1)
 	require.ErrorIs(t, err, ErrPayloadTooLarge)
