@@ -2,12 +2,14 @@ package assignor_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/incremental-rebalance/assignor"
+	"github.com/incremental-rebalance/assignor/internal/churn"
 )
 
 // TestNext follows one member through an answer: what it runs, what it has stopped, and what state it has.
@@ -41,7 +43,7 @@ func TestNext(t *testing.T) {
 			{Task: id(0, 8), Lag: assignor.UnknownLag}, // as before
 		},
 	}
-	before := cloneMember(&m)
+	before := churn.CloneMember(&m)
 	got := m.Next(ma, assignor.OneRound)
 	require.Equal(t, want, got)
 	require.Equal(t, want, got.Next(ma, assignor.OneRound), "obeying twice")
@@ -97,18 +99,17 @@ func TestRecover(t *testing.T) {
 // TestRecoverGivesNobodyATask: as an answer where Assign fails it lets members do what they do, and no more.
 func TestRecoverGivesNobodyATask(t *testing.T) {
 	for seed := range uint64(50) {
-		w := newWorld(seed)
-		w.churn()
+		w, err := churn.Play(seed, assignor.Assign, assignor.Assign, (*churn.World).Churn)
+		require.NoError(t, err)
+		members := w.Reports()
 		claims := map[assignor.TaskID][]string{}
-		for _, m := range w.reportsOf() {
-			for _, task := range append(m.Active, m.Revoked...) {
-				claims[task] = append(claims[task], m.ID)
-			}
-			for i := range w.workers {
-				w.workers[i].report.Memory = nil
+		for i := range members {
+			members[i].Memory = nil
+			for _, task := range slices.Concat(members[i].Active, members[i].Revoked) {
+				claims[task] = append(claims[task], members[i].ID)
 			}
 		}
-		for _, ma := range assignor.Recover(w.reportsOf()).Members {
+		for _, ma := range assignor.Recover(members).Members {
 			for _, task := range ma.Active {
 				require.Contains(t, claims[task], ma.Member, "seed %d: %v", seed, task)
 			}

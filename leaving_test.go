@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/incremental-rebalance/assignor"
+	"github.com/incremental-rebalance/assignor/internal/churn"
 )
 
 // TestScaleDown: who is told to leave. S1 to S4 run 3, 1, 1 and 2 tasks, of which those of S2 cost more than those of S3.
@@ -70,7 +71,7 @@ func TestScaleDownFortyToThirtyTwo(t *testing.T) {
 		}
 	}
 	for range 10 {
-		shuffle(rng, members)
+		churn.Shuffle(rng, members)
 		require.Equal(t, leave, assignor.ScaleDown(members, 32, config))
 	}
 }

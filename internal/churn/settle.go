@@ -1,4 +1,4 @@
-package assignor_test
+package churn
 
 import (
 	"slices"
@@ -6,9 +6,9 @@ import (
 	"github.com/incremental-rebalance/assignor"
 )
 
-// settling is a quiet continuation: everybody applies every answer, all copies catch up, and nothing else happens.
-type settling struct {
-	*world
+// Settling is a quiet continuation: everybody applies every answer, all copies catch up, and nothing else happens.
+type Settling struct {
+	*World
 	rounds int
 	last   *assignor.Assignment
 	where  map[assignor.TaskID]string // the instance that has each stateful task, or will once its owner has stopped it
@@ -20,9 +20,16 @@ type settling struct {
 	starts map[assignor.TaskID]int    // how often it has started on another instance
 }
 
-// settle lets the group settle. It fails where that takes longer than it may (see limit).
-func (w *world) settle() *settling {
-	s := &settling{world: w, base: -1, began: map[assignor.TaskID]string{}, ran: map[assignor.TaskID]string{}, starts: map[assignor.TaskID]int{}}
+// Settle lets the group settle and holds the fixed point against what the design promises of it. It fails where that takes longer
+// than it may (see limit).
+func (w *World) Settle() *Settling {
+	s := w.settle()
+	w.checkSettled(s.last)
+	return s
+}
+
+func (w *World) settle() *Settling {
+	s := &Settling{World: w, base: -1, began: map[assignor.TaskID]string{}, ran: map[assignor.TaskID]string{}, starts: map[assignor.TaskID]int{}}
 	for task, at := range w.last {
 		if w.has(task) && w.stateless(task) {
 			s.began[task], s.ran[task] = at.instance, at.instance
@@ -54,12 +61,12 @@ func (w *world) settle() *settling {
 }
 
 // restoring reports whether a member runs a task that it has yet to catch up with. It may have to give it back (R1.2).
-func (w *world) restoring(k *worker) bool {
+func (w *World) restoring(k *worker) bool {
 	return slices.ContainsFunc(k.report.Standbys, func(c assignor.Replica) bool { return k.runs[c.Task] && !caughtUp(w.config, c.Lag) })
 }
 
 // generation returns that of the last answer, as far as it was ever delivered.
-func (w *world) generation() int32 {
+func (w *World) generation() int32 {
 	if w.memory == nil {
 		return 0
 	}
@@ -71,7 +78,7 @@ func (w *world) generation() int32 {
 // caught up, and one that comes at once because tasks have to stop first (R2). Before that somebody may be awaited, tasks that
 // several claim stop, what is ready is taken over; after that come tasks that change members, stateless tasks, and standbys,
 // which are replaced once new ones have caught up, and last the round that changes nothing.
-func (s *settling) limit() int {
+func (s *Settling) limit() int {
 	const before, after = 5, 5
 	if s.base < 0 {
 		return before
@@ -91,7 +98,7 @@ func (s *settling) limit() int {
 }
 
 // follow notes where the answer has every stateful task, and how many moves that took.
-func (s *settling) follow(certain bool) {
+func (s *Settling) follow(certain bool) {
 	for i := range s.last.Members {
 		for _, task := range s.last.Members[i].Active {
 			if at := s.last.Members[i].Instance; s.has(task) && s.stateless(task) && s.ran[task] != at {
@@ -118,7 +125,7 @@ func (s *settling) follow(certain bool) {
 }
 
 // places returns the instance of each stateful task, and whether that is known of all of them.
-func (s *settling) places() (where map[assignor.TaskID]string, whole bool) {
+func (s *Settling) places() (where map[assignor.TaskID]string, whole bool) {
 	where = s.placesOf(s.last)
 	for _, m := range s.last.Moves {
 		if m.Kind == assignor.MoveRevoke && s.has(m.Task) && !s.stateless(m.Task) {
@@ -134,8 +141,8 @@ func (s *settling) places() (where map[assignor.TaskID]string, whole bool) {
 // checkStateless checks L1 and L2 for the stateless tasks of a group that had settled before one event: none starts on another
 // instance twice, and as few do as the stateful tasks in their final places allow (one weight, not under NewInstancesOnly).
 //
-// Where they have several weights one may start twice (see checkMoved).
-func (s *settling) checkStateless() {
+// Where they have several weights one may start twice (see CheckMoved).
+func (s *Settling) checkStateless() {
 	_, unit := s.unit()
 	have := map[string]int64{}
 	for _, instance := range s.began {
@@ -165,7 +172,7 @@ func (s *settling) checkStateless() {
 }
 
 // placesOf returns the instance that runs each stateful task.
-func (w *world) placesOf(a *assignor.Assignment) map[assignor.TaskID]string {
+func (w *World) placesOf(a *assignor.Assignment) map[assignor.TaskID]string {
 	where := map[assignor.TaskID]string{}
 	for i := range a.Members {
 		for _, task := range a.Members[i].Active {
@@ -177,12 +184,12 @@ func (w *world) placesOf(a *assignor.Assignment) map[assignor.TaskID]string {
 	return where
 }
 
-// checkMoved checks L1 and L2: once the leader knew everything, no task has changed instance twice, and as few have as any plan
+// CheckMoved checks L1 and L2: once the leader knew everything, no task has changed instance twice, and as few have as any plan
 // could make do with (unit weights, not under NewInstancesOnly).
 //
 // Tasks of several weights are packed by a rule of thumb. Where learners come a few at a time, the packing is decided anew when
 // some have landed, and may then put one of those elsewhere: it moves twice, but never more often.
-func (s *settling) checkMoved() {
+func (s *Settling) CheckMoved() {
 	unit, _ := s.unit()
 	once, sum := 1, int64(0)
 	if !unit && (s.config.MaxLearners > 0 || s.rejoin == assignor.Eager) {
@@ -214,120 +221,9 @@ func fixed(before, a *assignor.Assignment) bool {
 	return true
 }
 
-// catchUp makes all copies catch up; of the learners of a member that calls for a round as soon as one has, one.
-func (w *world) catchUp() {
+// catchUp makes all copies catch up, as far as members call for a round.
+func (w *World) catchUp() {
 	for _, k := range w.workers {
-		for i := range k.report.Standbys {
-			k.report.Standbys[i].Lag = 0
-		}
-		for i := range k.report.Learners {
-			if was := k.report.Learners[i].Lag; was != 0 {
-				k.report.Learners[i].Lag = 0
-				if w.rejoin == assignor.Eager {
-					break
-				}
-			}
-		}
-	}
-}
-
-// checkSettled holds a fixed point against L1 and R4, R6, R7 and R8.
-func (w *world) checkSettled(a *assignor.Assignment) {
-	parties := w.partiesOf(a)
-	if !slices.ContainsFunc(parties, func(p *party) bool { return !p.leaving }) {
-		return // nothing moves
-	}
-	unit, unitAll := w.unit()
-	if n := w.statefulMoves(w.placesOf(a)); unit && !w.config.NewInstancesOnly && n > 0 {
-		w.failf("L1: settled, but %d stateful tasks should move", n)
-	}
-	if n := w.statelessMoves(a); unitAll && !w.config.NewInstancesOnly && n > 0 {
-		w.failf("L1: settled, but %d stateless tasks should move", n)
-	}
-	if everybodySpeaks := !slices.ContainsFunc(parties, func(p *party) bool { return !p.leaving && !p.speaks }); unit && everybodySpeaks && !w.config.NewInstancesOnly {
-		w.checkRanges(parties)
-	}
-	w.checkDrained(a)
-	w.checkSiblings(parties, a)
-	w.checkStandbys(parties, a)
-	w.checkLevel(a)
-}
-
-// checkRanges checks that every instance that stays is within its range of the stateful tasks.
-func (w *world) checkRanges(parties []*party) {
-	total, sum := int64(0), int64(0)
-	for _, p := range parties {
-		total += p.stateful
-		if p.stays {
-			sum += p.capacity
-		}
-	}
-	for _, p := range parties {
-		if lo, hi := share(total, p.capacity, sum, int64(w.config.ImbalancePercent)); p.stays && (p.stateful < lo || p.stateful > hi) {
-			w.failf("L1: settled, and %s has %d stateful tasks, want %d to %d", p.name, p.stateful, lo, hi)
-		}
-	}
-}
-
-// checkDrained checks that members that leave have nothing left, but for tasks that the topology does not have.
-func (w *world) checkDrained(a *assignor.Assignment) {
-	for i := range a.Members {
-		ma := &a.Members[i]
-		if ma.Leaving && len(ma.Learners)+len(ma.Standbys) > 0 || ma.Leaving && slices.ContainsFunc(ma.Active, w.has) {
-			w.failf("R7: settled, and %s has not drained", ma.Member)
-		}
-	}
-}
-
-// checkSiblings checks that the members of one instance are at most one apart, for their capacity.
-func (w *world) checkSiblings(parties []*party, a *assignor.Assignment) {
-	for _, p := range parties {
-		sum := int64(0)
-		for _, k := range p.members {
-			sum += max(1, int64(k.report.Capacity))
-		}
-		for _, k := range p.members {
-			ma, _ := a.For(k.report.ID)
-			n := int64(len(ma.Active))
-			for _, task := range ma.Active {
-				if !w.has(task) {
-					n--
-				}
-			}
-			lo, hi := share(p.stateful+p.others, max(1, int64(k.report.Capacity)), sum, 0)
-			if n < lo || n > hi {
-				w.failf("R8: settled, and %s has %d of the %d tasks of %s, want %d to %d", ma.Member, n, p.stateful+p.others, p.name, lo, hi)
-			}
-		}
-	}
-}
-
-// checkStandbys checks that every task has as many standbys as it can have.
-func (w *world) checkStandbys(parties []*party, a *assignor.Assignment) {
-	staying := 0
-	for _, p := range parties {
-		if p.stays {
-			staying++
-		}
-	}
-	count := map[assignor.TaskID]int{}
-	for i := range a.Members {
-		for _, task := range a.Members[i].Standbys {
-			count[task]++
-		}
-	}
-	missing := 0
-	for _, task := range w.tasks() {
-		if w.stateless(task) {
-			continue
-		}
-		want := min(w.config.Standbys, staying-1)
-		missing += w.config.Standbys - want
-		if count[task] != want {
-			w.failf("R6: settled, and %v has %d standbys, want %d", task, count[task], want)
-		}
-	}
-	if a.MissingStandbys != missing {
-		w.failf("R6: MissingStandbys is %d, want %d", a.MissingStandbys, missing)
+		CatchUp(&k.report, w.rejoin)
 	}
 }

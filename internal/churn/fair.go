@@ -1,4 +1,4 @@
-package assignor_test
+package churn
 
 import (
 	"github.com/incremental-rebalance/assignor"
@@ -19,7 +19,7 @@ type party struct {
 }
 
 // partiesOf returns the instances of the group with what an answer gives them.
-func (w *world) partiesOf(a *assignor.Assignment) []*party {
+func (w *World) partiesOf(a *assignor.Assignment) []*party {
 	all := w.parties()
 	byName := map[string]*party{}
 	for _, p := range all {
@@ -42,7 +42,7 @@ func (w *world) partiesOf(a *assignor.Assignment) []*party {
 }
 
 // parties returns the instances of the group.
-func (w *world) parties() []*party {
+func (w *World) parties() []*party {
 	var all []*party
 	allLeave := true
 	for _, name := range w.instances() {
@@ -111,7 +111,7 @@ func fewestMoves(parties []levelled, incoming, percent int64) int64 {
 
 // statefulMoves returns the fewest stateful tasks that must change instance where they are on those: the tasks of instances that
 // leave, and what levels the others.
-func (w *world) statefulMoves(where map[assignor.TaskID]string) (fewest int64) {
+func (w *World) statefulMoves(where map[assignor.TaskID]string) (fewest int64) {
 	have := map[string]int64{}
 	for _, instance := range where {
 		have[instance]++
@@ -137,7 +137,7 @@ func (w *world) statefulMoves(where map[assignor.TaskID]string) (fewest int64) {
 }
 
 // statelessMoves returns the same of the stateless tasks, where instances have the stateful ones that they have.
-func (w *world) statelessMoves(a *assignor.Assignment) (fewest int64) {
+func (w *World) statelessMoves(a *assignor.Assignment) (fewest int64) {
 	var parties []levelled
 	leaving := int64(0)
 	for _, p := range w.partiesOf(a) {
@@ -154,7 +154,7 @@ func (w *world) statelessMoves(a *assignor.Assignment) (fewest int64) {
 }
 
 // unit reports whether the loads of the stateful tasks, or of all tasks, are counts.
-func (w *world) unit() (stateful, all bool) {
+func (w *World) unit() (stateful, all bool) {
 	weights, weightsOfState := map[int32]bool{}, map[int32]bool{}
 	for _, s := range w.config.Topology {
 		if s.Partitions > 0 {

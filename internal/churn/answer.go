@@ -1,4 +1,4 @@
-package assignor_test
+package churn
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 )
 
 // checkAnswer holds one answer against Check, and against what the members truly run and the leader may not know: I1 and L3.
-func (w *world) checkAnswer(members []assignor.Member, memory, a *assignor.Assignment) {
+func (w *World) checkAnswer(members []assignor.Member, memory, a *assignor.Assignment) {
 	if err := assignor.Check(members, a, w.config); err != nil {
 		w.failf("Check: %v", err)
 	}
@@ -20,7 +20,7 @@ func (w *world) checkAnswer(members []assignor.Member, memory, a *assignor.Assig
 
 // checkTruth checks I1 against what members truly run: nobody starts a task that another still runs, and who runs it and may not
 // go on is told to stop.
-func (w *world) checkTruth(a *assignor.Assignment) {
+func (w *World) checkTruth(a *assignor.Assignment) {
 	starts := map[assignor.TaskID]string{}
 	for i := range a.Members {
 		for _, task := range a.Members[i].Active {
@@ -43,7 +43,7 @@ func (w *world) checkTruth(a *assignor.Assignment) {
 // checkLanding checks L3: a task with state that comes to another instance comes to one that has caught up with it, or had when
 // the last round told its owner to stop. L3 says nothing of tasks whose owner crashed, or is past its drain deadline, or leaves
 // while nobody that stays can learn.
-func (w *world) checkLanding(members []assignor.Member, a *assignor.Assignment) {
+func (w *World) checkLanding(members []assignor.Member, a *assignor.Assignment) {
 	hot := map[copyAt]bool{}
 	for i := range members {
 		for _, copies := range [][]assignor.Replica{members[i].Learners, members[i].Standbys} {
@@ -85,7 +85,7 @@ func (w *world) checkLanding(members []assignor.Member, a *assignor.Assignment) 
 }
 
 // excused reports whether the tasks of an instance go elsewhere although nothing there has caught up.
-func (w *world) excused(instance string) bool {
+func (w *World) excused(instance string) bool {
 	leaving, longest, speaks := true, int64(0), false
 	for _, k := range w.workers {
 		switch {
@@ -100,11 +100,11 @@ func (w *world) excused(instance string) bool {
 	return leaving && (overdue || !speaks)
 }
 
-func (w *world) has(task assignor.TaskID) bool {
+func (w *World) has(task assignor.TaskID) bool {
 	return slices.ContainsFunc(w.config.Topology, func(s assignor.Subtopology) bool { return s.ID == task.Subtopology && task.Partition < s.Partitions })
 }
 
-func (w *world) stateless(task assignor.TaskID) bool {
+func (w *World) stateless(task assignor.TaskID) bool {
 	for _, s := range w.config.Topology {
 		if s.ID == task.Subtopology {
 			return s.Stateless
@@ -114,7 +114,7 @@ func (w *world) stateless(task assignor.TaskID) bool {
 }
 
 // checkIdle checks the other half of L3: a task runs at all times but for the one round of a Revoke.
-func (w *world) checkIdle(a *assignor.Assignment) {
+func (w *World) checkIdle(a *assignor.Assignment) {
 	runs, stops := map[assignor.TaskID]bool{}, map[assignor.TaskID]bool{}
 	for i := range a.Members {
 		for _, task := range a.Members[i].Active {
@@ -134,7 +134,7 @@ func (w *world) checkIdle(a *assignor.Assignment) {
 			if !stops[task] {
 				w.failf("L3: %v stops running although nobody is told to stop it", task)
 			}
-			if w.idle[task] > 1 && w.dirty < w.rounds-3 {
+			if w.idle[task] > 1 && w.dirty < w.Rounds-3 {
 				w.failf("L3: %v runs nowhere for the second round", task)
 			}
 		}
@@ -150,13 +150,13 @@ type change struct {
 
 // tellings are the moves of one answer.
 type tellings struct {
-	*world
+	*World
 	told   map[change]int
 	passed map[change]bool // copies that a member passed on to its sibling
 }
 
 // checkMoves checks that every change is told once, with a reason.
-func (w *world) checkMoves(members []assignor.Member, memory, a *assignor.Assignment) {
+func (w *World) checkMoves(members []assignor.Member, memory, a *assignor.Assignment) {
 	t := &tellings{w, map[change]int{}, map[change]bool{}}
 	for _, m := range a.Moves {
 		if m.Reason == assignor.ReasonNone {
@@ -192,7 +192,7 @@ func (t *tellings) must(kind assignor.MoveKind, task assignor.TaskID, member str
 // checkStarts looks for the moves that tell of what a member is to run, learn and back up from now on.
 func (t *tellings) checkStarts(m *assignor.Member, ma *assignor.MemberAssignment, memory *assignor.Assignment) {
 	// The leader knows who ran a task last: it has the last answer, and the member has applied it.
-	certain := memory != nil && t.memory != nil && !t.rebuilt && memory.Generation == t.memory.Generation && t.dirty < t.rounds-3 &&
+	certain := memory != nil && t.memory != nil && !t.rebuilt && memory.Generation == t.memory.Generation && t.dirty < t.Rounds-3 &&
 		(m.Generation == 0 || m.Generation == memory.Generation)
 	for _, task := range ma.Active {
 		if at, ok := t.last[task]; ok && at.member != m.ID && !slices.Contains(m.Active, task) && !t.lost[task] && certain {
@@ -241,7 +241,7 @@ func holds(copies []assignor.Replica, task assignor.TaskID) bool {
 
 // checkDeadlines checks when the next round must come: at once where somebody has something new to stop, later where the same was
 // ordered in the last round already.
-func (w *world) checkDeadlines(members []assignor.Member, memory, a *assignor.Assignment) {
+func (w *World) checkDeadlines(members []assignor.Member, memory, a *assignor.Assignment) {
 	revokes, fresh := 0, 0
 	newest := int32(0)
 	for i := range members {

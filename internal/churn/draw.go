@@ -1,6 +1,7 @@
-package assignor_test
+package churn
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -8,8 +9,9 @@ import (
 )
 
 // newWorld draws a group and its configuration from a seed.
-func newWorld(seed uint64) *world {
-	w := &world{
+func newWorld(seed uint64, assign, again Assign) *World {
+	w := &World{
+		assign: assign, again: again,
 		rng: rand.New(rand.NewPCG(seed, 2)), seed: seed,
 		disks: map[string]diskState{}, last: map[assignor.TaskID]place{}, ran: map[assignor.TaskID]string{}, lost: map[assignor.TaskID]bool{},
 		idle: map[assignor.TaskID]int{}, hot: map[copyAt]bool{}, revoked: map[assignor.TaskID]bool{},
@@ -25,7 +27,20 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
-func (w *world) drawConfig() {
+// Start takes everybody out of a world that nothing has happened to and sets its config, for groups that are not random.
+func (w *World) Start(config assignor.Config) {
+	w.workers, w.named, w.disks, w.config = nil, 0, map[string]diskState{}, config
+}
+
+// Join adds a member with this capacity, on an instance of its own.
+func (w *World) Join(capacity int32) {
+	w.join(fmt.Sprintf("i%d", w.named)).report.Capacity = capacity
+}
+
+// LeaveFirst tells the member that joined first to leave.
+func (w *World) LeaveFirst() { w.leave(w.workers[0]) }
+
+func (w *World) drawConfig() {
 	c := &w.config
 	c.Standbys = pick(w, 0, 0, 1, 1, 1, 2, 2, 3)
 	c.MaxLearners = pick(w, 0, 0, 0, 1, 2, 5)
@@ -38,7 +53,7 @@ func (w *world) drawConfig() {
 	c.SpreadTags = pick(w, nil, nil, nil, []string{"zone"}, []string{"zone", "rack"})
 }
 
-func (w *world) drawTopology() {
+func (w *World) drawTopology() {
 	weighted, sparse := w.chance(25), w.chance(20)
 	stateless := pick(w, 0, 0, 30, 60)
 	id := int32(0)
@@ -60,7 +75,7 @@ func (w *world) drawTopology() {
 	}
 }
 
-func (w *world) drawMember() {
+func (w *World) drawMember() {
 	instance := ""
 	if names := w.instances(); len(names) > 0 && w.chance(25) {
 		instance = pick(w, names...)
@@ -69,7 +84,7 @@ func (w *world) drawMember() {
 }
 
 // drawMemberOn lets a member join, on a new instance where it is not told one. The seed says what its group is like.
-func (w *world) drawMemberOn(instance string) {
+func (w *World) drawMemberOn(instance string) {
 	k := w.join(instance)
 	switch w.seed % 4 {
 	case 0:

@@ -1,4 +1,4 @@
-package assignor_test
+package churn
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 )
 
 // disturb lets something happen between two rounds.
-func (w *world) disturb() {
+func (w *World) disturb() {
 	for n := pick(w, 0, 0, 1, 1, 1, 2, 3); n > 0; n-- {
 		instance := pick(w, w.instances()...)
 		on := w.on(instance)
@@ -63,7 +63,7 @@ func (w *world) disturb() {
 }
 
 // disturbOnce lets one thing happen to a group that has settled.
-func (w *world) disturbOnce() (crash bool) {
+func (w *World) disturbOnce() (crash bool) {
 	names := w.instances()
 	instance := pick(w, names...)
 	switch draw := w.rng.IntN(100); {
@@ -93,14 +93,14 @@ func (w *world) disturbOnce() (crash bool) {
 	return crash
 }
 
-func (w *world) leave(k *worker) {
+func (w *World) leave(k *worker) {
 	if !k.report.Leaving {
 		w.event("%s is told to leave", k.report.ID)
 		w.setLeaving(k, true)
 	}
 }
 
-func (w *world) setLeaving(k *worker, leaving bool) {
+func (w *World) setLeaving(k *worker, leaving bool) {
 	k.report.Leaving, k.report.LeavingFor = leaving, 0
 	if k.fresh != nil {
 		k.fresh.Leaving, k.fresh.LeavingFor = leaving, 0
@@ -108,7 +108,7 @@ func (w *world) setLeaving(k *worker, leaving bool) {
 }
 
 // leftover lets a member report state that nobody asked it to keep.
-func (w *world) leftover(k *worker) {
+func (w *World) leftover(k *worker) {
 	tasks := w.tasks()
 	if len(tasks) == 0 {
 		return
@@ -123,7 +123,7 @@ func (w *world) leftover(k *worker) {
 }
 
 // inherit lets a member report what its vanished sibling left on the disk.
-func (w *world) inherit(k *worker) {
+func (w *World) inherit(k *worker) {
 	for _, c := range w.takeDisk(k.instance()) {
 		if !holds(k.report.Learners, c.Task) && !holds(k.report.Standbys, c.Task) {
 			k.report.Standbys = append(k.report.Standbys, c)
@@ -132,7 +132,7 @@ func (w *world) inherit(k *worker) {
 }
 
 // restart replaces the members of an instance by new ones with new ids, or with the old ones but without a generation.
-func (w *world) restart(instance string) {
+func (w *World) restart(instance string) {
 	on := w.on(instance)
 	w.event("%s restarts", instance)
 	keepIDs := w.chance(30)
@@ -149,7 +149,7 @@ func (w *world) restart(instance string) {
 }
 
 // vanished returns the instances that left state and are not there.
-func (w *world) vanished() []string {
+func (w *World) vanished() []string {
 	present := w.instances()
 	var names []string
 	for name := range w.disks {
@@ -162,7 +162,7 @@ func (w *world) vanished() []string {
 }
 
 // stopDrained stops instances that leave and have nothing left.
-func (w *world) stopDrained() {
+func (w *World) stopDrained() {
 	for _, name := range w.instances() {
 		on := w.on(name)
 		drained := !slices.ContainsFunc(on, func(k *worker) bool {
@@ -177,7 +177,7 @@ func (w *world) stopDrained() {
 }
 
 // retopologize lets a subtopology grow, or end.
-func (w *world) retopologize() {
+func (w *World) retopologize() {
 	i := w.rng.IntN(len(w.config.Topology))
 	w.config.Topology = slices.Clone(w.config.Topology)
 	s := &w.config.Topology[i]
@@ -198,7 +198,7 @@ func (w *world) retopologize() {
 }
 
 // tasks returns the tasks of the topology.
-func (w *world) tasks() []assignor.TaskID {
+func (w *World) tasks() []assignor.TaskID {
 	var tasks []assignor.TaskID
 	for _, s := range w.config.Topology {
 		for p := range s.Partitions {

@@ -1,4 +1,4 @@
-package assignor_test
+package churn
 
 import (
 	"fmt"
@@ -10,11 +10,12 @@ import (
 	"github.com/incremental-rebalance/assignor"
 )
 
-// world is a simulated group. It knows what every member truly runs, which the leader only knows from reports, some of which
-// are old. Members obey through Member.Next. Every round is checked (see checks_test.go); a failure is a panic with a fault,
-// which runs of a world turn into an error with the seed and the rows.
-type world struct {
-	decider assignor.Assignor
+// World is a simulated group. It knows what every member truly runs, which the leader only knows from reports, some of which
+// are old. Members obey through Member.Next. Every round is checked (see checkAnswer); a failure is a panic with a fault, which
+// [Play] turns into an error with the seed and the rows.
+type World struct {
+	assign  Assign // what is tried out
+	again   Assign // has to say the same of the same input in another order
 	rng     *rand.Rand
 	seed    uint64
 	config  assignor.Config
@@ -34,7 +35,7 @@ type world struct {
 	rebuilt bool // the memory of this round is made of reports
 	all     bool // print all rounds
 	dirty   int  // the last round in which some member missed an answer or was slow to apply it
-	rounds  int
+	Rounds  int  // that it has decided
 	events  []string
 	log     []logged
 }
@@ -70,20 +71,20 @@ type logged struct {
 // fault is what a check of the world found.
 type fault struct{ text string }
 
-func (w *world) failf(format string, args ...any) {
+func (w *World) failf(format string, args ...any) {
 	panic(fault{fmt.Sprintf(format, args...)})
 }
 
-func (w *world) event(format string, args ...any) {
+func (w *World) event(format string, args ...any) {
 	w.events = append(w.events, fmt.Sprintf(format, args...))
 }
 
-func (w *world) chance(percent int) bool { return w.rng.IntN(100) < percent }
+func (w *World) chance(percent int) bool { return w.rng.IntN(100) < percent }
 
-func pick[T any](w *world, from ...T) T { return from[w.rng.IntN(len(from))] }
+func pick[T any](w *World, from ...T) T { return from[w.rng.IntN(len(from))] }
 
 // rows prints the last rounds.
-func (w *world) rows() string {
+func (w *World) rows() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "config: %+v\nhandover: %v, rejoin: %v\n", w.config, w.mode, w.rejoin)
 	first := max(0, len(w.log)-8)
@@ -117,7 +118,7 @@ func reportRow(m *assignor.Member) string {
 	return row
 }
 
-func (w *world) worker(id string) *worker {
+func (w *World) worker(id string) *worker {
 	for _, k := range w.workers {
 		if k.report.ID == id {
 			return k
@@ -127,7 +128,7 @@ func (w *world) worker(id string) *worker {
 }
 
 // on returns the workers of an instance.
-func (w *world) on(instance string) []*worker {
+func (w *World) on(instance string) []*worker {
 	var found []*worker
 	for _, k := range w.workers {
 		if k.instance() == instance {
@@ -156,7 +157,7 @@ func instanceOf(m *assignor.Member) string {
 }
 
 // instances returns the names of the instances in the group, sorted.
-func (w *world) instances() []string {
+func (w *World) instances() []string {
 	var names []string
 	for _, k := range w.workers {
 		names = append(names, k.instance())
@@ -166,7 +167,7 @@ func (w *world) instances() []string {
 }
 
 // join adds a member. A name of an instance that was there before brings its disk back.
-func (w *world) join(instance string) *worker {
+func (w *World) join(instance string) *worker {
 	w.named++
 	id := fmt.Sprintf("m%d", w.named)
 	if instance == "" {
@@ -184,7 +185,7 @@ func (w *world) join(instance string) *worker {
 
 // takeDisk returns the state that a vanished member left on an instance, but for what a member that is there has: they share a
 // disk. In the meantime it may have come to lag.
-func (w *world) takeDisk(instance string) []assignor.Replica {
+func (w *World) takeDisk(instance string) []assignor.Replica {
 	var copies []assignor.Replica
 	for task, lag := range w.disks[instance] {
 		if !slices.ContainsFunc(w.on(instance), func(k *worker) bool { return k.has(task) }) {
@@ -202,7 +203,7 @@ func (w *world) takeDisk(instance string) []assignor.Replica {
 }
 
 // vanish removes a member without a word. Its state stays on the disk of its instance.
-func (w *world) vanish(k *worker) {
+func (w *World) vanish(k *worker) {
 	w.workers = slices.DeleteFunc(w.workers, func(other *worker) bool { return other == k })
 	for task, at := range w.last {
 		if at.member == k.report.ID || w.revoked[task] { // what has stopped may need the copy that vanishes
@@ -232,10 +233,10 @@ func (w *world) vanish(k *worker) {
 }
 
 // reports returns what every member reports as a round begins.
-func (w *world) reports() []assignor.Member {
+func (w *World) reports() []assignor.Member {
 	members := make([]assignor.Member, len(w.workers))
 	for i, k := range w.workers {
-		members[i] = cloneMember(&k.report)
+		members[i] = CloneMember(&k.report)
 		if k.fresh == nil {
 			for _, task := range k.report.Revoked {
 				delete(k.runs, task)
@@ -246,8 +247,8 @@ func (w *world) reports() []assignor.Member {
 }
 
 // round lets the leader decide and checks the answer. Who applies it is for deliver.
-func (w *world) round(memory *assignor.Assignment) *assignor.Assignment {
-	w.rounds++
+func (w *World) round(memory *assignor.Assignment) *assignor.Assignment {
+	w.Rounds++
 	members := w.reports()
 	remembered := "none"
 	if memory != nil {
@@ -261,19 +262,18 @@ func (w *world) round(memory *assignor.Assignment) *assignor.Assignment {
 	return a
 }
 
-// decide calls the world's Assignor, and once more Assign with everything in another order.
-func (w *world) decide(members []assignor.Member, memory *assignor.Assignment) *assignor.Assignment {
+// decide lets the round be decided twice, once with everything in another order.
+func (w *World) decide(members []assignor.Member, memory *assignor.Assignment) *assignor.Assignment {
 	before := printInput(members, memory, w.config)
-	w.decider.Poison()
-	a, err := w.decider.Assign(members, memory, w.config)
+	a, err := w.assign(members, memory, w.config)
 	if err != nil {
 		w.failf("Assign: %v", err)
 	}
 	if printInput(members, memory, w.config) != before {
 		w.failf("Assign changes its arguments")
 	}
-	shuffled, config := shuffleInput(w.rng, members, w.config)
-	again, err := assignor.Assign(shuffled, memory, config)
+	shuffled, config := ShuffleInput(w.rng, members, w.config)
+	again, err := w.again(shuffled, memory, config)
 	if err != nil {
 		w.failf("Assign, shuffled: %v", err)
 	}
@@ -288,7 +288,7 @@ func (w *world) decide(members []assignor.Member, memory *assignor.Assignment) *
 }
 
 // deliver lets everybody apply the answer, but for those that miss it and those whose next report does not show it yet.
-func (w *world) deliver(a *assignor.Assignment, fate func(k *worker) string) {
+func (w *World) deliver(a *assignor.Assignment, fate func(k *worker) string) {
 	var missed []assignor.MemberAssignment
 	before := w.reports()
 	for _, k := range w.workers {
@@ -296,7 +296,7 @@ func (w *world) deliver(a *assignor.Assignment, fate func(k *worker) string) {
 		how := fate(k)
 		if how != "applies" {
 			w.event("%s %s answer %d", k.report.ID, how, a.Generation)
-			w.dirty = w.rounds
+			w.dirty = w.Rounds
 		}
 		if k.fresh != nil { // its next report shows what it has been acting on in this round
 			k.report, k.fresh = *k.fresh, nil
@@ -337,7 +337,7 @@ func (w *world) deliver(a *assignor.Assignment, fate func(k *worker) string) {
 }
 
 // leaveOnDisk is for a member that missed its answer: copies that its siblings gave up for it are still on their disk.
-func (w *world) leaveOnDisk(ma assignor.MemberAssignment, before []assignor.Member) {
+func (w *World) leaveOnDisk(ma assignor.MemberAssignment, before []assignor.Member) {
 	for i := range before {
 		k := w.worker(before[i].ID)
 		if before[i].ID == ma.Member || k.instance() != ma.Instance {
@@ -355,7 +355,7 @@ func (w *world) leaveOnDisk(ma assignor.MemberAssignment, before []assignor.Memb
 }
 
 // keep gives the memory to its keepers, three members that stay, which echo it from then on.
-func (w *world) keep(a *assignor.Assignment, missed []assignor.MemberAssignment) {
+func (w *World) keep(a *assignor.Assignment, missed []assignor.MemberAssignment) {
 	keepers := w.instances()
 	for _, k := range w.workers {
 		if slices.ContainsFunc(missed, func(ma assignor.MemberAssignment) bool { return ma.Member == k.report.ID }) {
@@ -371,7 +371,7 @@ func (w *world) keep(a *assignor.Assignment, missed []assignor.MemberAssignment)
 	}
 }
 
-func (w *world) remember(a *assignor.Assignment) {
+func (w *World) remember(a *assignor.Assignment) {
 	if w.memory != nil {
 		w.older = append(w.older, w.memory)
 	}
@@ -379,7 +379,7 @@ func (w *world) remember(a *assignor.Assignment) {
 }
 
 // pass lets time go by: whoever leaves does so for longer, and copies come closer to their active task.
-func (w *world) pass(d time.Duration, percentCaughtUp int) {
+func (w *World) pass(d time.Duration, percentCaughtUp int) {
 	w.config.SincePrevious = d
 	running := w.running() // what runs nowhere does not get ahead of its copies
 	for _, k := range w.workers {
@@ -400,7 +400,7 @@ func (w *world) pass(d time.Duration, percentCaughtUp int) {
 	}
 }
 
-func (w *world) running() map[assignor.TaskID]bool {
+func (w *World) running() map[assignor.TaskID]bool {
 	running := map[assignor.TaskID]bool{}
 	for _, k := range w.workers {
 		for task := range k.runs {
@@ -410,7 +410,7 @@ func (w *world) running() map[assignor.TaskID]bool {
 	return running
 }
 
-func (w *world) replay(k *worker, c *assignor.Replica, d time.Duration, percentCaughtUp int, running bool) {
+func (w *World) replay(k *worker, c *assignor.Replica, d time.Duration, percentCaughtUp int, running bool) {
 	c.For += d
 	switch {
 	case k.stuck[c.Task] && percentCaughtUp < 100:

@@ -1,4 +1,4 @@
-package assignor_test
+package churn
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 
 // What the tests do with the arguments and the answers of Assign: clone, print in full, shuffle.
 
-func cloneMember(m *assignor.Member) assignor.Member {
+func CloneMember(m *assignor.Member) assignor.Member {
 	c := *m
 	c.Active, c.Revoked = slices.Clone(m.Active), slices.Clone(m.Revoked)
 	c.Learners, c.Standbys = slices.Clone(m.Learners), slices.Clone(m.Standbys)
@@ -25,49 +25,49 @@ func cloneMember(m *assignor.Member) assignor.Member {
 	return c
 }
 
-func cloneMembers(members []assignor.Member) []assignor.Member {
+func CloneMembers(members []assignor.Member) []assignor.Member {
 	clones := make([]assignor.Member, len(members))
 	for i := range members {
-		clones[i] = cloneMember(&members[i])
+		clones[i] = CloneMember(&members[i])
 	}
 	return clones
 }
 
-// shuffleInput returns the same input with members, lists, subtopologies and tags in another order.
-func shuffleInput(rng *rand.Rand, members []assignor.Member, config assignor.Config) ([]assignor.Member, assignor.Config) {
-	members = cloneMembers(members)
-	shuffle(rng, members)
+// ShuffleInput returns the same input with members, lists, subtopologies and tags in another order.
+func ShuffleInput(rng *rand.Rand, members []assignor.Member, config assignor.Config) ([]assignor.Member, assignor.Config) {
+	members = CloneMembers(members)
+	Shuffle(rng, members)
 	for i := range members {
-		shuffle(rng, members[i].Active)
-		shuffle(rng, members[i].Revoked)
-		shuffle(rng, members[i].Learners)
-		shuffle(rng, members[i].Standbys)
+		Shuffle(rng, members[i].Active)
+		Shuffle(rng, members[i].Revoked)
+		Shuffle(rng, members[i].Learners)
+		Shuffle(rng, members[i].Standbys)
 	}
 	config.Topology = slices.Clone(config.Topology)
-	shuffle(rng, config.Topology)
+	Shuffle(rng, config.Topology)
 	return members, config
 }
 
-func shuffle[T any](rng *rand.Rand, s []T) {
+func Shuffle[T any](rng *rand.Rand, s []T) {
 	rng.Shuffle(len(s), func(i, j int) { s[i], s[j] = s[j], s[i] })
 }
 
-// shuffleMemory returns the same memory with its parts in another order.
-func shuffleMemory(rng *rand.Rand, a *assignor.Assignment) *assignor.Assignment {
+// ShuffleMemory returns the same memory with its parts in another order.
+func ShuffleMemory(rng *rand.Rand, a *assignor.Assignment) *assignor.Assignment {
 	if a == nil {
 		return nil
 	}
 	c := *a
 	c.Members = slices.Clone(a.Members)
-	shuffle(rng, c.Members)
+	Shuffle(rng, c.Members)
 	for i := range c.Members {
 		ma := &c.Members[i]
 		ma.Active, ma.Revoke = slices.Clone(ma.Active), slices.Clone(ma.Revoke)
-		shuffle(rng, ma.Active)
-		shuffle(rng, ma.Revoke)
+		Shuffle(rng, ma.Active)
+		Shuffle(rng, ma.Revoke)
 	}
 	c.Departed = slices.Clone(a.Departed)
-	shuffle(rng, c.Departed)
+	Shuffle(rng, c.Departed)
 	return &c
 }
 

@@ -1,4 +1,4 @@
-package assignor_test
+package churn
 
 import (
 	"slices"
@@ -9,7 +9,7 @@ import (
 
 // spreading is where the standbys are once a group has settled, for judging by formulas of its own whether they are level.
 type spreading struct {
-	*world
+	*World
 	names  []string // the instances that stay
 	lo, hi map[string]int64
 	count  map[string]int64
@@ -18,9 +18,9 @@ type spreading struct {
 	tags   map[string][]string
 }
 
-func (w *world) spreadingOf(a *assignor.Assignment) *spreading {
+func (w *World) spreadingOf(a *assignor.Assignment) *spreading {
 	s := &spreading{
-		world: w, lo: map[string]int64{}, hi: map[string]int64{}, count: map[string]int64{}, active: w.placesOf(a),
+		World: w, lo: map[string]int64{}, hi: map[string]int64{}, count: map[string]int64{}, active: w.placesOf(a),
 		copies: map[assignor.TaskID][]string{}, tags: map[string][]string{},
 	}
 	total, sum := int64(0), int64(0)
@@ -47,7 +47,7 @@ func (w *world) spreadingOf(a *assignor.Assignment) *spreading {
 }
 
 // tagsOf returns the values of the tags of an instance: those of its member with the smallest id.
-func (w *world) tagsOf(instance string) []string {
+func (w *World) tagsOf(instance string) []string {
 	first := slices.MinFunc(w.on(instance), func(a, b *worker) int { return strings.Compare(a.report.ID, b.report.ID) })
 	var values []string
 	for _, tag := range w.config.SpreadTags {
@@ -60,7 +60,7 @@ func (w *world) tagsOf(instance string) []string {
 // which the counts come closer to their ranges while they share no more. Counts need not be in their ranges: where an instance
 // runs most of the tasks it can keep few standbys, tags may leave few places, and where two moves together would help of which
 // neither does alone, neither is made (a move must shrink the distances).
-func (w *world) checkLevel(a *assignor.Assignment) {
+func (w *World) checkLevel(a *assignor.Assignment) {
 	s := w.spreadingOf(a)
 	for task, copies := range s.copies {
 		for _, from := range copies {
