@@ -60,7 +60,7 @@ func newAdapter(in *measure.Input) (kgo.GroupBalancer, error) {
 	for s, name := range topicNames(in) {
 		config.Topology = append(config.Topology, adapter.Subtopology{ID: in.Config.Topology[s].ID, Topics: []string{name}})
 	}
-	b, err := adapter.New(config)
+	b, err := asKgoSeesIt(config)
 	if err != nil || in.Memory == nil {
 		return b, err
 	}
@@ -77,6 +77,25 @@ func newAdapter(in *measure.Input) (kgo.GroupBalancer, error) {
 		return b, err
 	}
 	return nil, errors.New("adapter: nobody keeps the memory")
+}
+
+// asKgoSeesIt returns the group balancer that a client of the adapter gets. The client has no topics, and
+// connects to nothing.
+func asKgoSeesIt(config adapter.Config) (kgo.GroupBalancer, error) {
+	b, err := adapter.New(config)
+	if err != nil {
+		return nil, err
+	}
+	client, err := kgo.NewClient(append([]kgo.Opt{kgo.ConsumerGroup("peers")}, b.Opts()...)...)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	balancers, ok := client.OptValue(kgo.Balancers).([]kgo.GroupBalancer)
+	if !ok || len(balancers) == 0 {
+		return nil, errors.New("adapter: its options have no balancer")
+	}
+	return balancers[0], nil
 }
 
 // joinsOf returns the members as the coordinator lists them to the leader.
