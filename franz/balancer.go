@@ -15,8 +15,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Balancer is the group balancer of one client. Its own methods may be called by several goroutines at once; those that kgo
-// calls (the ones of kgo.GroupBalancer) are not for others.
+// Balancer is the group balancer of one client. Its methods may be called by several goroutines at once. What kgo calls is behind
+// [Balancer.Opts].
 type Balancer struct {
 	config   Config
 	topology topology
@@ -95,21 +95,40 @@ func (b *Balancer) Opts() []kgo.Opt {
 }
 
 func (b *Balancer) balancers() []kgo.GroupBalancer {
-	balancers := []kgo.GroupBalancer{b}
+	balancers := []kgo.GroupBalancer{protocol{b}}
 	for _, f := range b.config.Fallback {
 		balancers = append(balancers, fallback{f, b})
 	}
 	return balancers
 }
 
+// protocol is a Balancer as kgo calls it. Its methods are not the Balancer's, because a call of them by anybody else would count
+// as a join or as a session.
+type protocol struct{ b *Balancer }
+
 // ProtocolName returns [Protocol].
-func (b *Balancer) ProtocolName() string { return Protocol }
+func (p protocol) ProtocolName() string { return Protocol }
 
 // IsCooperative returns true: what a member keeps runs on while the group rebalances.
-func (b *Balancer) IsCooperative() bool { return true }
+func (p protocol) IsCooperative() bool { return true }
 
-// JoinGroupMetadata returns the ConsumerMemberMetadata (version 3) of a join, with the member's report as its user data.
-func (b *Balancer) JoinGroupMetadata(interests []string, owned map[string][]int32, generation int32) []byte {
+// JoinGroupMetadata returns the metadata of a join.
+func (p protocol) JoinGroupMetadata(interests []string, owned map[string][]int32, generation int32) []byte {
+	return p.b.joinGroupMetadata(interests, owned, generation)
+}
+
+// ParseSyncAssignment returns the partitions of an assignment.
+func (p protocol) ParseSyncAssignment(data []byte) (map[string][]int32, error) {
+	return p.b.parseSyncAssignment(data)
+}
+
+// MemberBalancer returns the round that the members ask this one to decide.
+func (p protocol) MemberBalancer(members []kmsg.JoinGroupResponseMember) (kgo.GroupMemberBalancer, map[string]struct{}, error) {
+	return p.b.memberBalancer(members)
+}
+
+// joinGroupMetadata returns the ConsumerMemberMetadata (version 3) of a join, with the member's report as its user data.
+func (b *Balancer) joinGroupMetadata(interests []string, owned map[string][]int32, generation int32) []byte {
 	meta := kmsg.ConsumerMemberMetadata{Version: 3, Topics: interests, Generation: generation}
 	for _, topic := range slices.Sorted(maps.Keys(owned)) {
 		meta.OwnedPartitions = append(meta.OwnedPartitions, kmsg.ConsumerMemberMetadataOwnedPartition{Topic: topic, Partitions: owned[topic]})
@@ -150,9 +169,9 @@ func (b *Balancer) metadata(meta kmsg.ConsumerMemberMetadata, frame []byte, owne
 	return slices.Clone(b.sent.metadata), err
 }
 
-// ParseSyncAssignment returns the partitions of an assignment. It never fails: of bytes that nobody can read, the member
+// parseSyncAssignment returns the partitions of an assignment. It never fails: of bytes that nobody can read, the member
 // keeps what it has.
-func (b *Balancer) ParseSyncAssignment(data []byte) (assigned map[string][]int32, err error) {
+func (b *Balancer) parseSyncAssignment(data []byte) (assigned map[string][]int32, err error) {
 	assigned, err = b.parse(data)
 	b.sessionTroubles(err)
 	return assigned, nil

@@ -1,6 +1,7 @@
 package franz_test
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -42,6 +43,14 @@ func TestNewRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "has no subtopologies", "every problem at once")
 }
 
+// Nobody but kgo calls what kgo calls: it would count as a join, or as a session.
+func TestProtocolIsHidden(t *testing.T) {
+	for _, method := range []string{"ProtocolName", "IsCooperative", "JoinGroupMetadata", "ParseSyncAssignment", "MemberBalancer"} {
+		_, exported := reflect.TypeFor[*franz.Balancer]().MethodByName(method)
+		assert.False(t, exported, method)
+	}
+}
+
 // However often a join asks, it gets the same bytes, a ConsumerMemberMetadata that anybody can read.
 func TestMetadata(t *testing.T) {
 	config := valid()
@@ -49,13 +58,14 @@ func TestMetadata(t *testing.T) {
 	config.Local = func() []assignor.Replica { return []assignor.Replica{{Task: assignor.TaskID{Partition: 3}, Lag: 7}} }
 	b, err := franz.New(config)
 	require.NoError(t, err)
-	assert.Equal(t, franz.Protocol, b.ProtocolName())
-	assert.True(t, b.IsCooperative())
-	first := b.JoinGroupMetadata([]string{"lines"}, map[string][]int32{"lines": {1, 2}}, 5)
+	p := b.GroupBalancer()
+	assert.Equal(t, franz.Protocol, p.ProtocolName())
+	assert.True(t, p.IsCooperative())
+	first := p.JoinGroupMetadata([]string{"lines"}, map[string][]int32{"lines": {1, 2}}, 5)
 	state := b.State()
 	for range 3 {
 		time.Sleep(time.Millisecond) // ages must not show
-		assert.Equal(t, first, b.JoinGroupMetadata([]string{"lines"}, map[string][]int32{"lines": {1, 2}}, 5))
+		assert.Equal(t, first, p.JoinGroupMetadata([]string{"lines"}, map[string][]int32{"lines": {1, 2}}, 5))
 	}
 	assert.Equal(t, state, b.State())
 	var meta kmsg.ConsumerMemberMetadata
@@ -78,26 +88,27 @@ func TestMetadata(t *testing.T) {
 func FuzzAnyBytes(f *testing.F) {
 	b, err := franz.New(valid())
 	require.NoError(f, err)
-	f.Add(b.JoinGroupMetadata([]string{"lines"}, nil, -1))
+	f.Add(b.GroupBalancer().JoinGroupMetadata([]string{"lines"}, nil, -1))
 	f.Add([]byte{})
 	f.Add([]byte{0, 1, 0, 0, 0, 1, 0, 5, 'l', 'i', 'n', 'e', 's', 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b, err := franz.New(valid())
 		require.NoError(t, err)
-		_, err = b.ParseSyncAssignment(data)
+		p := b.GroupBalancer()
+		_, err = p.ParseSyncAssignment(data)
 		require.NoError(t, err)
-		own := b.JoinGroupMetadata([]string{"lines"}, map[string][]int32{"lines": {0}}, 1)
+		own := p.JoinGroupMetadata([]string{"lines"}, map[string][]int32{"lines": {0}}, 1)
 		members := []kmsg.JoinGroupResponseMember{
 			{MemberID: "m1", ProtocolMetadata: own}, {MemberID: "m2", ProtocolMetadata: data}, {MemberID: "m2"}, {},
 		}
-		balancer, topics, err := b.MemberBalancer(members)
+		balancer, topics, err := p.MemberBalancer(members)
 		require.NoError(t, err)
 		assert.Contains(t, topics, "lines")
 		plan := balancer.Balance(map[string]int32{"lines": 4}).IntoSyncAssignment()
 		require.Len(t, plan, 2)
-		for _, p := range plan {
+		for _, part := range plan {
 			var a kmsg.ConsumerMemberAssignment
-			require.NoError(t, a.ReadFrom(p.MemberAssignment))
+			require.NoError(t, a.ReadFrom(part.MemberAssignment))
 		}
 	})
 }
@@ -108,15 +119,16 @@ func TestBeyondAnyBudget(t *testing.T) {
 	config.Budget = 1
 	b, err := franz.New(config)
 	require.NoError(t, err)
+	p := b.GroupBalancer()
 	members := []kmsg.JoinGroupResponseMember{
-		{MemberID: "m1", ProtocolMetadata: b.JoinGroupMetadata([]string{"lines"}, map[string][]int32{"lines": {0, 2}}, 1)},
+		{MemberID: "m1", ProtocolMetadata: p.JoinGroupMetadata([]string{"lines"}, map[string][]int32{"lines": {0, 2}}, 1)},
 	}
-	balancer, _, err := b.MemberBalancer(members)
+	balancer, _, err := p.MemberBalancer(members)
 	require.NoError(t, err)
 	lead(balancer, "m1")
 	plan := balancer.Balance(map[string]int32{"lines": 4}).IntoSyncAssignment()
 	require.Len(t, plan, 1)
-	assigned, err := b.ParseSyncAssignment(plan[0].MemberAssignment)
+	assigned, err := p.ParseSyncAssignment(plan[0].MemberAssignment)
 	require.NoError(t, err)
 	assert.Equal(t, map[string][]int32{"lines": {0, 2}}, assigned, "what it had, and nothing that nobody may run")
 	assert.Contains(t, b.State().Trouble(), "too large")

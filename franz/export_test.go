@@ -9,6 +9,9 @@ import (
 // Fallbacks returns the balancers that Opts offers beside the Balancer itself.
 func (b *Balancer) Fallbacks() []kgo.GroupBalancer { return b.balancers()[1:] }
 
+// GroupBalancer returns what kgo calls.
+func (b *Balancer) GroupBalancer() kgo.GroupBalancer { return protocol{b} }
+
 // Assigned is what kgo calls when a session has begun.
 func (b *Balancer) Assigned(added map[string][]int32) { b.onAssigned(context.Background(), nil, added) }
 

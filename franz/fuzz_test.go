@@ -161,7 +161,7 @@ func FuzzLeader(f *testing.F) {
 			plan := round(t, b, members, s.counts())
 			checkPlan(t, b, members, plan)
 			if len(plan) > 0 && s.bool() {
-				_, err := b.ParseSyncAssignment(plan[0].MemberAssignment) // its own part of it
+				_, err := b.GroupBalancer().ParseSyncAssignment(plan[0].MemberAssignment) // its own part of it
 				require.NoError(t, err)
 			}
 		}
@@ -170,7 +170,7 @@ func FuzzLeader(f *testing.F) {
 
 func round(t *testing.T, b *franz.Balancer, members []kmsg.JoinGroupResponseMember, counts map[string]int32) []kmsg.SyncGroupRequestGroupAssignment {
 	t.Helper()
-	balancer, _, err := b.MemberBalancer(members)
+	balancer, _, err := b.GroupBalancer().MemberBalancer(members)
 	require.NoError(t, err)
 	if len(members) > 0 {
 		lead(balancer, members[0].MemberID)
@@ -271,7 +271,7 @@ func FuzzMember(f *testing.F) {
 		for range 12 {
 			call(t, b, s)
 			var meta kmsg.ConsumerMemberMetadata
-			require.NoError(t, meta.ReadFrom(b.JoinGroupMetadata(topics[:3], s.owned(), generation)))
+			require.NoError(t, meta.ReadFrom(b.GroupBalancer().JoinGroupMetadata(topics[:3], s.owned(), generation)))
 			if len(meta.UserData) > 0 {
 				var report assignor.Member
 				require.NoError(t, report.UnmarshalBinary(meta.UserData))
@@ -296,13 +296,13 @@ func call(t *testing.T, b *franz.Balancer, s *source) {
 		b.Broken(s.task(), int64(s.number()))
 	case 4: // a static leader that restarts is not asked
 		members := s.group()
-		balancer, _, err := b.MemberBalancer(members)
+		balancer, _, err := b.GroupBalancer().MemberBalancer(members)
 		require.NoError(t, err)
 		if len(members) > 0 {
 			lead(balancer, members[0].MemberID)
 		}
 	default:
-		_, err := b.ParseSyncAssignment(s.assignment())
+		_, err := b.GroupBalancer().ParseSyncAssignment(s.assignment())
 		require.NoError(t, err)
 	}
 }

@@ -41,9 +41,9 @@ type plan []kmsg.SyncGroupRequestGroupAssignment
 // IntoSyncAssignment returns the plan.
 func (p plan) IntoSyncAssignment() []kmsg.SyncGroupRequestGroupAssignment { return p }
 
-// MemberBalancer reads what the members report. It never fails: a member whose report cannot be read counts as one that runs
+// memberBalancer reads what the members report. It never fails: a member whose report cannot be read counts as one that runs
 // what it owns.
-func (b *Balancer) MemberBalancer(members []kmsg.JoinGroupResponseMember) (kgo.GroupMemberBalancer, map[string]struct{}, error) {
+func (b *Balancer) memberBalancer(members []kmsg.JoinGroupResponseMember) (kgo.GroupMemberBalancer, map[string]struct{}, error) {
 	r := &round{b: b}
 	decoder := b.reportDecoder()
 	var problems []error

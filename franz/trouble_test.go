@@ -40,7 +40,7 @@ func TestTroubleBeginsAndEnds(t *testing.T) {
 	b, err := franz.New(config)
 	require.NoError(t, err)
 	parse := func(data []byte) {
-		_, err := b.ParseSyncAssignment(data)
+		_, err := b.GroupBalancer().ParseSyncAssignment(data)
 		require.NoError(t, err)
 	}
 	good := (&kmsg.ConsumerMemberAssignment{Version: 2}).AppendTo(nil)
@@ -81,12 +81,12 @@ func TestTroubleOfALeaderEndsWithIt(t *testing.T) {
 		for i, m := range metadata {
 			members = append(members, kmsg.JoinGroupResponseMember{MemberID: fmt.Sprint("m", i), ProtocolMetadata: m})
 		}
-		balancer, _, err := b.MemberBalancer(members)
+		balancer, _, err := b.GroupBalancer().MemberBalancer(members)
 		require.NoError(t, err)
 		lead(balancer, "m0")
 		return balancer.Balance(map[string]int32{"lines": 4}).IntoSyncAssignment()
 	}
-	own := b.JoinGroupMetadata([]string{"lines"}, nil, -1)
+	own := b.GroupBalancer().JoinGroupMetadata([]string{"lines"}, nil, -1)
 	bad := []byte("no metadata")
 	balance(own, bad, bad, bad, bad, bad)
 	reports := ofKind(b.State().Troubles, franz.TroubleReport)
@@ -100,10 +100,10 @@ func TestTroubleOfALeaderEndsWithIt(t *testing.T) {
 
 	balance(own, bad)
 	require.NotEmpty(t, b.State().Trouble())
-	_, err = b.ParseSyncAssignment((&kmsg.ConsumerMemberAssignment{Version: 2}).AppendTo(nil))
+	_, err = b.GroupBalancer().ParseSyncAssignment((&kmsg.ConsumerMemberAssignment{Version: 2}).AppendTo(nil))
 	require.NoError(t, err)
 	assert.NotEmpty(t, b.State().Trouble(), "its own round")
-	_, err = b.ParseSyncAssignment((&kmsg.ConsumerMemberAssignment{Version: 2}).AppendTo(nil))
+	_, err = b.GroupBalancer().ParseSyncAssignment((&kmsg.ConsumerMemberAssignment{Version: 2}).AppendTo(nil))
 	require.NoError(t, err)
 	assert.Empty(t, b.State().Trouble(), "the round of another")
 }
