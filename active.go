@@ -58,26 +58,18 @@ func (r *round) place(t, i, m int32, why Reason) {
 	r.setPlace(t, i, m)
 	r.setWhy(t, why)
 	r.settleLearner(t)
-	if r.planned != nil && !r.stateless(t) {
-		r.planned[r.plannedAt(t)] += r.weight(t)
+	if r.load != nil && !r.stateless(t) {
+		r.load[r.plannedAt(t)] += r.weight(t)
 	}
 }
 
 // countPlanned adds up the stateful load of every instance once every learner has taken over (R4).
 func (r *round) countPlanned() {
-	r.planned = r.int64s.zeros(len(r.instances))
+	r.load = r.int64s.zeros(len(r.instances))
 	planned := r.planTasks(r.countTasks(&r.stateful))
-	for i := range r.planned {
-		r.planned[i] = planned.load(&r.stateful, i)
+	for i := range r.load {
+		r.load[i] = planned.load(&r.stateful, i)
 	}
-}
-
-// plannedAt returns the instance that has the task once every learner has taken over (R4).
-func (r *round) plannedAt(t int32) int32 {
-	if r.learnerAt(t) != none {
-		return r.learnerAt(t)
-	}
-	return r.at(t)
 }
 
 // takeOver hands the task to a learner that has caught up (R1.1).
@@ -88,26 +80,26 @@ func (r *round) takeOver(t int32) bool {
 	ordered := r.handoverOrdered(t)
 	c := r.bestCopy(t, func(c int32) bool {
 		i := r.holderInstance(c)
-		return r.copies[c].learns && (r.caughtUp(c) || ordered && !r.members[r.copies[c].member].unsure) &&
+		return r.replicas[c].learns && (r.caughtUp(c) || ordered && !r.unsure[r.replicas[c].member]) &&
 			r.instances[i].stays && i != r.instanceOf(r.owner[t])
 	}, r.lessLag)
 	if c == none {
 		return false
 	}
-	r.place(t, r.holderInstance(c), r.copies[c].member, ReasonLearnerCaughtUp)
+	r.place(t, r.holderInstance(c), r.replicas[c].member, ReasonLearnerCaughtUp)
 	return true
 }
 
 // handoverOrdered reports whether the last round told the owner to stop the task for its learner, whose lag may have grown a
 // little since (R1.1). Where it gave another order, for a conflict or because the owner was still restoring the task, say, it
 // left no learner (see keepAll); one that reports to be one all the same has not seen that answer.
-func (r *round) handoverOrdered(t int32) bool {
-	revokes := r.lastRevokes(t)
-	if len(revokes) != 1 || r.lastRun(t) != nobody {
+func (c *claims) handoverOrdered(t int32) bool {
+	revokes := c.lastRevokes(t)
+	if len(revokes) != 1 || c.lastRun(t) != nobody {
 		return false
 	}
-	o := r.owner[t]
-	return o == none || o == r.memory.present[revokes[0].member]
+	o := c.owner[t]
+	return o == none || o == c.memory.present[revokes[0].member]
 }
 
 // keepOwner leaves the task with the member that runs it, or that stopped it for this round (R1.2).
@@ -123,18 +115,11 @@ func (r *round) keepOwner(t int32) bool {
 	return true
 }
 
-// mustGo reports whether tasks cannot wait on instance i for a learner because it leaves: the drain deadline has passed (R7), or
-// nobody who stays can learn (R5).
-func (r *round) mustGo(i int32, stateless bool) bool {
-	in := &r.instances[i]
-	return in.overdue || in.leaving && !r.allLeave && !r.somebodySpeaks && !stateless
+func (c *copies) hotElsewhere(t int32) bool {
+	return c.bestCopy(t, func(k int32) bool { return c.caughtUp(k) && c.staysAt(k) }, c.lessLag) != none
 }
 
-func (r *round) hotElsewhere(t int32) bool {
-	return r.bestCopy(t, func(c int32) bool { return r.caughtUp(c) && r.staysAt(c) }, r.lessLag) != none
-}
-
-func (r *round) staysAt(c int32) bool { return r.instances[r.holderInstance(c)].stays }
+func (c *copies) staysAt(k int32) bool { return c.instances[c.holderInstance(k)].stays }
 
 // returnToInstance gives a task that nobody claims back to the instance that had it: to one that the memory gave it to and
 // that has a new member now, or is back after an absence, unless it leaves or another copy has the smaller lag (R1.2, R7); and
@@ -155,13 +140,13 @@ func (r *round) returnToInstance(t int32) bool {
 }
 
 // stoppedOn returns the instance that the last round told to stop the task, none where that was another one than one that stays.
-func (r *round) stoppedOn(t int32) int32 {
-	revokes := r.lastRevokes(t)
+func (h *history) stoppedOn(t int32) int32 {
+	revokes := h.lastRevokes(t)
 	if len(revokes) != 1 {
 		return none
 	}
-	i := r.memory.holders[r.memory.holderOf[revokes[0].member]].present
-	if i == none || !r.instances[i].stays {
+	i := h.memory.holders[h.memory.holderOf[revokes[0].member]].present
+	if i == none || !h.instances[i].stays {
 		return none
 	}
 	return i
@@ -179,21 +164,21 @@ func (r *round) returnCold(t int32) bool {
 }
 
 // stillBest reports whether instance i stays and no copy elsewhere has a smaller lag than its own.
-func (r *round) stillBest(t, i int32) bool {
-	if !r.instances[i].stays {
+func (c *copies) stillBest(t, i int32) bool {
+	if !c.instances[i].stays {
 		return false
 	}
 	own := uint64(unknownLag)
-	for c, end := r.copiesOf(t); c < end; c++ {
-		if r.holderInstance(c) == i {
-			own = min(own, r.rank(c))
+	for k, end := c.copiesOf(t); k < end; k++ {
+		if c.holderInstance(k) == i {
+			own = min(own, c.rank(k))
 		}
 	}
-	return r.bestCopy(t, func(c int32) bool { return r.holderInstance(c) != i && r.rank(c) < own }, r.lessLag) == none
+	return c.bestCopy(t, func(k int32) bool { return c.holderInstance(k) != i && c.rank(k) < own }, c.lessLag) == none
 }
 
-func (r *round) hotOn(t, i int32) bool {
-	return r.bestCopy(t, func(c int32) bool { return r.holderInstance(c) == i && r.caughtUp(c) }, r.lessLag) != none
+func (c *copies) hotOn(t, i int32) bool {
+	return c.bestCopy(t, func(k int32) bool { return c.holderInstance(k) == i && c.caughtUp(k) }, c.lessLag) != none
 }
 
 // placeBack gives the task to its old instance: to the member with the best copy, else to the one that had it if that is still on
@@ -201,7 +186,7 @@ func (r *round) hotOn(t, i int32) bool {
 func (r *round) placeBack(t, i int32) bool {
 	m := none
 	if c := r.bestCopy(t, func(c int32) bool { return r.holderInstance(c) == i }, r.lessLag); c != none {
-		m = r.copies[c].member
+		m = r.replicas[c].member
 	} else if who := r.lastRun(t); who >= 0 {
 		if had := r.memory.present[who]; r.instanceOf(had) == i {
 			m = had
@@ -211,12 +196,9 @@ func (r *round) placeBack(t, i int32) bool {
 	return true
 }
 
-// weight returns what a stateful task weighs in the units of its kind.
-func (r *round) weight(t int32) int64 { return r.stateful.weights[r.classOf(&r.stateful, t)] }
-
 // compareLoad orders instances by their planned load for their capacity.
 func (r *round) compareLoad(a, b int32) int {
-	return compareRatios(r.planned[a], r.instances[a].capacity, r.planned[b], r.instances[b].capacity)
+	return compareRatios(r.load[a], r.instances[a].capacity, r.load[b], r.instances[b].capacity)
 }
 
 // runHotCopy runs a task without owner from a copy that has caught up: on the staying instance with the lightest planned load,
@@ -238,20 +220,20 @@ func (r *round) runHotCopy(t int32) bool {
 	if hot == none {
 		return false
 	}
-	r.place(t, r.holderInstance(hot), r.copies[hot].member, r.whyMoved(t, why))
+	r.place(t, r.holderInstance(hot), r.replicas[hot].member, r.whyMoved(t, why))
 	return true
 }
 
 // whyMoved returns why a task is not where its owner runs it, or how where it has none.
-func (r *round) whyMoved(t int32, how Reason) Reason {
-	o := r.owner[t]
+func (c *copies) whyMoved(t int32, how Reason) Reason {
+	o := c.owner[t]
 	if o == none {
 		return how
 	}
-	switch in := &r.instances[r.members[o].instance]; {
+	switch in := &c.instances[c.members[o].instance]; {
 	case in.overdue:
 		return ReasonDeadline
-	case r.isRestoring(t):
+	case c.isRestoring(t):
 		return ReasonRestoring
 	case in.leaving:
 		return ReasonNoLearners
@@ -261,18 +243,18 @@ func (r *round) whyMoved(t int32, how Reason) Reason {
 }
 
 // awaitInstance lets the task wait for an instance that vanished without leaving, until RejoinDelay has passed (R7).
-func (r *round) awaitInstance(t int32) bool {
-	if r.owner[t] != none {
+func (p *plan) awaitInstance(t int32) bool {
+	if p.owner[t] != none {
 		return false
 	}
-	h := r.lastHolder(t)
-	if h == nil || h.present != none || h.leaving || h.absent >= r.config.RejoinDelay {
+	h := p.lastHolder(t)
+	if h == nil || h.present != none || h.leaving || h.absent >= p.config.RejoinDelay {
 		return false
 	}
-	r.status[t] = awaited
-	r.awaiting = true
-	if who := r.lastRun(t); who >= 0 {
-		r.moves = append(r.moves, Move{r.topology.id(t), r.memory.prev.Members[who].Member, "", MoveAwait, ReasonAwaited})
+	p.status[t] = awaited
+	p.awaiting = true
+	if who := p.lastRun(t); who >= 0 {
+		p.moves = append(p.moves, Move{p.topology.id(t), p.memory.prev.Members[who].Member, "", MoveAwait, ReasonAwaited})
 	}
 	return true
 }
@@ -280,25 +262,14 @@ func (r *round) awaitInstance(t int32) bool {
 // runBestCopy runs a task without owner from the copy with the least to replay (R1.4).
 func (r *round) runBestCopy(t int32) bool {
 	c := r.bestCopy(t, r.staysAt, func(a, b int32) bool {
-		if r.copies[a].lag == r.copies[b].lag && r.copies[a].learns != r.copies[b].learns {
-			return r.copies[a].learns
+		if r.replicas[a].lag == r.replicas[b].lag && r.replicas[a].learns != r.replicas[b].learns {
+			return r.replicas[a].learns
 		}
 		return r.lessLag(a, b)
 	})
 	if c == none {
 		return false
 	}
-	r.place(t, r.holderInstance(c), r.copies[c].member, r.whyMoved(t, ReasonBestCopy))
+	r.place(t, r.holderInstance(c), r.replicas[c].member, r.whyMoved(t, ReasonBestCopy))
 	return true
-}
-
-// waits reports whether the task runs nowhere in this round. While it does, every copy of it stays what it is (R2).
-func (r *round) waits(t int32) bool {
-	return r.status[t] != placed || r.mustStop(t)
-}
-
-// mustStop reports whether the owner of a task has to stop it so that it can start on another instance or member.
-func (r *round) mustStop(t int32) bool {
-	o := r.owner[t]
-	return o != none && o != r.dest[t] && r.running(t)
 }

@@ -7,18 +7,6 @@ import (
 	"time"
 )
 
-// list numbers the task lists of a MemberAssignment.
-type list int
-
-const (
-	activeList list = iota
-	handoverList
-	revokeList
-	learnerList
-	standbyList
-	numLists
-)
-
 // lists collects the tasks of every list of every member: entries, and for the active ones only how many each member has, since
 // they can be read off the plan.
 type lists struct {
@@ -28,6 +16,17 @@ type lists struct {
 
 // entry puts a task in a list of a member.
 type entry struct{ task, member int32 }
+
+// listSpace is the arrays that the lists are worked out in.
+type listSpace struct {
+	entries   arena[entry]
+	newCopies arena[newCopy]
+}
+
+func (s *listSpace) begin() {
+	s.entries.begin()
+	s.newCopies.begin()
+}
 
 func (l *lists) add(which list, t, m int32) {
 	l.entries[which] = append(l.entries[which], entry{t, m})
@@ -71,35 +70,35 @@ func (r *round) answer() *Assignment {
 }
 
 // generation returns the caller's generation where that is greater than every one seen, else one more than the greatest.
-func (r *round) generation() int32 {
-	if g := r.config.Generation; g > r.seen && g != math.MaxInt32 {
+func (h *history) generation() int32 {
+	if g := h.config.Generation; g > h.seen && g != math.MaxInt32 {
 		return g
 	}
-	return r.seen + 1
+	return h.seen + 1
 }
 
 // listRunning lists what members run, what they must stop and what others learn meanwhile.
-func (r *round) listRunning(l *lists) {
-	active, owner, status := l.active, r.owner[:len(r.dest)], r.status[:len(r.dest)]
-	for t, m := range r.dest {
-		if m >= 0 && status[t] == placed && (m == owner[t] || !r.mustStop(int32(t))) {
+func (p *plan) listRunning(l *lists) {
+	active, owner, status := l.active, p.owner[:len(p.dest)], p.status[:len(p.dest)]
+	for t, m := range p.dest {
+		if m >= 0 && status[t] == placed && (m == owner[t] || !p.mustStop(int32(t))) {
 			active[m]++
 		} else {
-			r.listWaiting(l, int32(t))
+			p.listWaiting(l, int32(t))
 		}
 	}
-	slices.Sort(r.learned)
-	for _, t := range slices.Compact(r.learned) {
-		if r.learnerAt(t) != none && !r.waits(t) {
-			l.add(handoverList, t, r.by(t))
+	slices.Sort(p.learned)
+	for _, t := range slices.Compact(p.learned) {
+		if p.learnerAt(t) != none && !p.waits(t) {
+			l.add(handoverList, t, p.by(t))
 		}
 	}
-	for t := r.topology.size(); t < int32(r.topology.all()); t++ {
-		if r.status[t] != fenced {
-			l.active[r.owner[t]]++
+	for t := p.topology.size(); t < int32(p.topology.all()); t++ {
+		if p.status[t] != fenced {
+			l.active[p.owner[t]]++
 		}
 	}
-	for _, c := range r.revocations {
+	for _, c := range p.revocations {
 		l.add(revokeList, c.task, c.member)
 	}
 	l.sort(handoverList)
@@ -107,83 +106,50 @@ func (r *round) listRunning(l *lists) {
 }
 
 // listWaiting lists a task of the topology that runs nowhere in this round.
-func (r *round) listWaiting(l *lists, t int32) {
+func (p *plan) listWaiting(l *lists, t int32) {
 	switch {
-	case r.status[t] == shed:
-		r.revoke(l, t, none)
-	case r.status[t] == placed:
-		r.revoke(l, t, r.by(t))
+	case p.status[t] == shed:
+		p.revoke(l, t, none)
+	case p.status[t] == placed:
+		p.revoke(l, t, p.by(t))
 	}
 }
 
 // revoke makes the owner of a task stop it; to is who will run it, none where the next round says.
-func (r *round) revoke(l *lists, t, to int32) {
-	l.add(revokeList, t, r.owner[t])
-	r.note(MoveRevoke, r.whyOf(t), t, r.owner[t], to)
-}
-
-// note records a decision.
-func (r *round) note(kind MoveKind, why Reason, t, from, to int32) {
-	r.moves = append(r.moves, Move{r.topology.id(t), r.nameOf(from), r.nameOf(to), kind, why})
-}
-
-func (r *round) nameOf(m int32) string {
-	if m == none {
-		return ""
-	}
-	return r.members[m].in.ID
+func (p *plan) revoke(l *lists, t, to int32) {
+	l.add(revokeList, t, p.owner[t])
+	p.note(MoveRevoke, p.whyOf(t), t, p.owner[t], to)
 }
 
 // noteActives records the tasks that run on another member than before. The first placement of a task nobody held is no move.
-func (r *round) noteActives() {
-	slices.Sort(r.moved)
-	r.moves = slices.Grow(r.moves, len(r.moved))
-	for _, t := range slices.Compact(r.moved) {
-		if r.waits(t) {
+func (p *plan) noteActives() {
+	slices.Sort(p.moved)
+	p.moves = slices.Grow(p.moves, len(p.moved))
+	for _, t := range slices.Compact(p.moved) {
+		if p.waits(t) {
 			continue
 		}
-		from, held := r.formerOwner(t)
-		if to := r.nameOf(r.by(t)); from != to && (held || r.hasCopies(t)) {
-			r.moves = append(r.moves, Move{r.topology.id(t), from, to, MoveActive, r.whyOf(t)})
+		from, held := p.formerOwner(t)
+		if to := p.nameOf(p.by(t)); from != to && (held || p.hasCopies(t)) {
+			p.moves = append(p.moves, Move{p.topology.id(t), from, to, MoveActive, p.whyOf(t)})
 		}
 	}
 }
 
 // formerOwner returns the id of the member that ran the task until now, "" where nobody knows it, and whether anybody did.
-func (r *round) formerOwner(t int32) (id string, held bool) {
-	if o := r.owner[t]; o != none {
-		return r.nameOf(o), true
+func (c *claims) formerOwner(t int32) (id string, held bool) {
+	if o := c.owner[t]; o != none {
+		return c.nameOf(o), true
 	}
-	if who := r.lastRun(t); who >= 0 {
-		return r.memory.prev.Members[who].Member, true
+	if who := c.lastRun(t); who >= 0 {
+		return c.memory.prev.Members[who].Member, true
 	} else if who != nobody {
 		return "", true
 	}
-	if revokes := r.lastRevokes(t); len(revokes) > 0 {
-		return r.memory.prev.Members[revokes[0].member].Member, true
+	if revokes := c.lastRevokes(t); len(revokes) > 0 {
+		return c.memory.prev.Members[revokes[0].member].Member, true
 	}
 	return "", false
-}
-
-// departures returns the vanished instances that tasks wait for.
-func (r *round) departures() []Departure {
-	if !r.awaiting {
-		return nil
-	}
-	tasks := make([][]TaskID, len(r.memory.holders))
-	for t := range r.topology.size() {
-		if r.status[t] == awaited {
-			h := r.holderNamed(r.lastHolder(t).name, 0)
-			tasks[h] = append(tasks[h], r.topology.id(t))
-		}
-	}
-	var departed []Departure
-	for h := range tasks {
-		if len(tasks[h]) > 0 {
-			departed = append(departed, Departure{r.memory.holders[h].name, r.memory.holders[h].absent, slices.Clip(tasks[h])})
-		}
-	}
-	return slices.Clip(departed)
 }
 
 // writeLists writes the members' lists.
@@ -209,13 +175,6 @@ func (r *round) writeLists(l *lists, members []MemberAssignment) {
 		slices.SortFunc(members[m].Active, TaskID.Compare)
 		slices.SortFunc(members[m].Revoke, TaskID.Compare)
 	}
-}
-
-func sum(numbers []int32) (total int) {
-	for _, n := range numbers {
-		total += int(n)
-	}
-	return total
 }
 
 // writer writes lists of the members, one sort after the other, all into one block. Where each list goes on is in an array of its
@@ -251,7 +210,7 @@ func (w *writer) close(which list) {
 }
 
 // writeActive writes what members run, by subtopology, so that a task's id costs nothing.
-func (r *round) writeActive(w *writer) {
+func (r *plan) writeActive(w *writer) {
 	block, next := w.open()
 	for s := range r.topology.subs {
 		first, end, sub := r.topology.start[s], r.topology.start[s+1], r.topology.subs[s].ID
@@ -312,39 +271,24 @@ func (r *round) writeStandbys(w *writer, entries []entry) {
 	w.close(standbyList)
 }
 
-func (ma *MemberAssignment) list(which list) *[]TaskID {
-	switch which {
-	case activeList:
-		return &ma.Active
-	case handoverList:
-		return &ma.Handover
-	case revokeList:
-		return &ma.Revoke
-	case learnerList:
-		return &ma.Learners
-	default:
-		return &ma.Standbys
-	}
-}
-
 // setDeadlines says when the next round must come: at once where somebody has something new to stop (R2), else at the nearest
 // deadline of a drain or a departure (R7), or when an order to stop is to be repeated.
-func (r *round) setDeadlines(l *lists, a *Assignment) {
+func (h *history) setDeadlines(l *lists, a *Assignment) {
 	for _, e := range l.entries[revokeList] {
-		if r.revokedBefore(e.task, e.member) {
+		if h.revokedBefore(e.task, e.member) {
 			a.NextRebalance = soonest(a.NextRebalance, RevokeRetry)
 		} else {
 			a.FollowUp = true
 		}
 	}
-	for i := range r.instances {
-		in := &r.instances[i]
-		if in.leaving && !in.overdue && !in.stays && r.config.ScaleDownTimeout > 0 && r.holdsAnything(in, a.Members) {
-			a.NextRebalance = soonest(a.NextRebalance, r.config.ScaleDownTimeout-in.leavingFor)
+	for i := range h.instances {
+		in := &h.instances[i]
+		if in.leaving && !in.overdue && !in.stays && h.config.ScaleDownTimeout > 0 && h.holdsAnything(in, a.Members) {
+			a.NextRebalance = soonest(a.NextRebalance, h.config.ScaleDownTimeout-in.leavingFor)
 		}
 	}
 	for _, d := range a.Departed {
-		a.NextRebalance = soonest(a.NextRebalance, r.config.RejoinDelay-d.Absent)
+		a.NextRebalance = soonest(a.NextRebalance, h.config.RejoinDelay-d.Absent)
 	}
 	for m := range a.Members {
 		a.Members[m].FollowUp = a.FollowUp
@@ -358,7 +302,7 @@ func soonest(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-func (r *round) holdsAnything(in *instance, members []MemberAssignment) bool {
+func (g *group) holdsAnything(in *instance, members []MemberAssignment) bool {
 	return slices.ContainsFunc(in.members, func(m int32) bool {
 		ma := &members[m]
 		return len(ma.Active)+len(ma.Revoke)+len(ma.Learners)+len(ma.Standbys) > 0

@@ -1,7 +1,6 @@
 package assignor
 
 import (
-	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -114,11 +113,11 @@ func (r *round) fillKind(k *kind, d demand) counts {
 }
 
 // newLevelling has the fair range of every instance that stays as its bounds. One that leaves has nothing and takes nothing.
-func (r *round) newLevelling(d demand, total int64) levelling {
-	l := levellingIn(r.int64s.zeros(levellingColumns*len(r.instances)), len(r.instances))
+func (g *group) newLevelling(d demand, total int64) levelling {
+	l := levellingIn(g.int64s.zeros(levellingColumns*len(g.instances)), len(g.instances))
 	l.incoming = d.incoming[0]
-	for i := range r.instances {
-		in := &r.instances[i]
+	for i := range g.instances {
+		in := &g.instances[i]
 		l.capacity[i] = in.capacity
 		if !in.stays {
 			continue
@@ -126,7 +125,7 @@ func (r *round) newLevelling(d demand, total int64) levelling {
 		if d.base != nil {
 			l.base[i] = d.base[i]
 		}
-		lo, hi := fairRange(total, in.capacity, r.staying, r.config.ImbalancePercent)
+		lo, hi := fairRange(total, in.capacity, g.staying, g.config.ImbalancePercent)
 		l.have[i], l.lo[i], l.hi[i] = d.have.n[i], max(0, lo-l.base[i]), max(0, hi-l.base[i])
 		if d.overflows(i) {
 			l.spill[i], l.last[i] = l.hi[i], math.MaxInt64
@@ -140,7 +139,7 @@ func (r *round) newLevelling(d demand, total int64) levelling {
 
 // total returns the load that is shared out among the instances that stay: that of all tasks of the kind but those that are
 // fenced or awaited, and base.
-func (r *round) total(k *kind, d demand) int64 {
+func (g *group) total(k *kind, d demand) int64 {
 	total := int64(0)
 	for class, w := range k.weights {
 		n := d.incoming[class]
@@ -293,94 +292,3 @@ func (h *ranking) down(i int) {
 		i = first
 	}
 }
-
-// kind is the tasks that are levelled together: the stateful ones, or the stateless ones on top of them.
-type kind struct {
-	stateless bool
-	weights   []int64 // the distinct weights of its tasks, the greatest first; equal weights count as 1
-	classOf   []int32 // by subtopology, the index of its weight; none for those of the other kind
-}
-
-// classes sorts the subtopologies of one kind by weight.
-func (r *round) classes(stateless bool) kind {
-	k := kind{stateless: stateless, classOf: r.filled(len(r.topology.subs), none)}
-	for _, sub := range r.topology.subs {
-		if sub.Stateless == stateless && sub.Partitions > 0 {
-			k.weights = append(k.weights, sub.weight())
-		}
-	}
-	slices.Sort(k.weights)
-	slices.Reverse(k.weights)
-	k.weights = slices.Compact(k.weights)
-	for s, sub := range r.topology.subs {
-		if sub.Stateless == stateless && sub.Partitions > 0 {
-			class, _ := slices.BinarySearchFunc(k.weights, sub.weight(), func(a, b int64) int { return cmp.Compare(b, a) })
-			k.classOf[s] = int32(class)
-		}
-	}
-	return k
-}
-
-// unit reports whether loads of this kind are counts of tasks.
-func (k *kind) unit() bool { return len(k.weights) == 1 && k.weights[0] == 1 }
-
-// indexKinds sorts the tasks into those that are levelled together.
-func (r *round) indexKinds() {
-	weights := make([]int64, 0, len(r.topology.subs))
-	for _, sub := range r.topology.subs {
-		if sub.Partitions > 0 {
-			weights = append(weights, sub.weight())
-		}
-	}
-	slices.Sort(weights)
-	oneWeight := len(slices.Compact(weights)) <= 1
-	r.stateful = r.classes(false)
-	r.loads = r.classes(false)
-	r.statelessKind = r.classes(true)
-	r.stateful.count()
-	if oneWeight {
-		r.loads.count()
-		r.statelessKind.count()
-	}
-}
-
-// count makes loads of this kind counts, where it has one weight only.
-func (k *kind) count() {
-	if len(k.weights) == 1 {
-		k.weights[0] = 1
-	}
-}
-
-// counts holds one number for each class of a kind and each instance.
-type counts struct {
-	n         []int64
-	instances int
-}
-
-func (r *round) newCounts(k *kind) counts {
-	return counts{r.int64s.zeros(len(k.weights) * len(r.instances)), len(r.instances)}
-}
-
-func (c counts) of(class int32) []int64 {
-	return c.n[int(class)*c.instances:][:c.instances]
-}
-
-// load returns the summed weight on instance i.
-func (c counts) load(k *kind, i int) int64 {
-	sum := int64(0)
-	for class, w := range k.weights {
-		sum += w * c.n[class*c.instances+i]
-	}
-	return sum
-}
-
-// tasks returns the number of tasks on instance i, of all classes.
-func (c counts) tasks(i int) int {
-	n := 0
-	for ; i < len(c.n); i += c.instances {
-		n += int(c.n[i])
-	}
-	return n
-}
-
-func (c counts) clone() counts { return counts{slices.Clone(c.n), c.instances} }

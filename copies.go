@@ -23,14 +23,38 @@ func lagOf(reported int64) uint64 {
 	return uint64(reported)
 }
 
-func (r *round) caughtUp(c int32) bool { return r.copies[c].lag <= uint64(r.config.AcceptableLag) }
+func (c *copies) caughtUp(k int32) bool { return c.replicas[k].lag <= uint64(c.config.AcceptableLag) }
 
 // rank is the lag of a copy for comparisons in which all that have caught up are equal.
-func (r *round) rank(c int32) uint64 {
-	if r.caughtUp(c) {
+func (c *copies) rank(k int32) uint64 {
+	if c.caughtUp(k) {
 		return 0
 	}
-	return r.copies[c].lag
+	return c.replicas[k].lag
+}
+
+// copies is who has state of what beside those that run it.
+type copies struct {
+	claims
+	copySpace          *copySpace
+	held               []int32 // who has copies of a task, see heldBy; nil where there are none
+	heldWidth          int
+	copyStart, copyEnd []int32       // the copies of a task are replicas[copyStart:copyEnd]; nil until somebody asks for one
+	replicas           []replica     // by task, then member
+	restoring          []restoration // by task: what its owner reports of its own copy; nil where none does
+	anyLearners        bool          // some member reports a learner
+	ended              []endedCopy
+}
+
+// copySpace is the arrays that copies work in.
+type copySpace struct {
+	replicas   arena[replica]
+	restorings arena[restoration]
+}
+
+func (s *copySpace) begin() {
+	s.replicas.begin()
+	s.restorings.begin()
 }
 
 // How members report copies.
@@ -46,7 +70,8 @@ const maxWhole = 3
 // findWhole), and takes a third of the time of indexCopies, which waits until somebody asks for a single copy (1.0 and 3.3 floors
 // of BenchmarkAssign, 100 000 tasks on 1 000 members with a standby each). The copy of a task that the member itself runs is no
 // copy: it is being restored there if it has not caught up.
-func (r *round) readCopies() {
+func readCopies(c claims, s *copySpace) copies {
+	r := copies{claims: c, copySpace: s}
 	reported := false
 	for m := range r.members {
 		in := r.members[m].in
@@ -54,7 +79,7 @@ func (r *round) readCopies() {
 		reported = reported || len(in.Learners)+len(in.Standbys) > 0
 	}
 	if !reported {
-		return
+		return r
 	}
 	r.heldWidth = 1
 	if r.config.Standbys <= maxWhole {
@@ -65,33 +90,34 @@ func (r *round) readCopies() {
 		r.noteCopies(r.members[m].in.Learners, int32(m), asLearner)
 		r.noteCopies(r.members[m].in.Standbys, int32(m), asStandby)
 	}
+	return r
 }
 
-func (r *round) noteCopies(replicas []Replica, m int32, learns bool) {
-	owner, all, width, conflicts := r.owner, r.held, r.heldWidth, len(r.revocations) > 0
-	tasks := r.topology.cursor()
+func (c *copies) noteCopies(replicas []Replica, m int32, learns bool) {
+	owner, all, width, conflicts := c.owner, c.held, c.heldWidth, len(c.revocations) > 0
+	tasks := c.topology.cursor()
 	tasks.stateful = true
 	for i := range replicas {
 		t := tasks.number(replicas[i].Task)
 		if t == none {
-			r.noteEnded(replicas[i].Task, m, learns)
+			c.noteEnded(replicas[i].Task, m, learns)
 			continue
 		}
-		if (owner[t] == m || conflicts) && r.runs(t, m) {
-			r.noteRestoring(t, m, lagOf(replicas[i].Lag))
+		if (owner[t] == m || conflicts) && c.runs(t, m) {
+			c.noteRestoring(t, m, lagOf(replicas[i].Lag))
 			continue
 		}
 		if held := &all[int(t)*width]; *held == 0 && !learns {
 			*held = m + 1
 		} else {
-			r.noteCopy(r.heldBy(t), m, learns)
+			c.noteCopy(c.heldBy(t), m, learns)
 		}
 	}
 }
 
 // noteCopy adds the copy of member m to what heldBy says. Where that is only how many there are, a member that reports the task
 // twice counts twice.
-func (r *round) noteCopy(held []int32, m int32, learns bool) {
+func (g *group) noteCopy(held []int32, m int32, learns bool) {
 	n := 0
 	for n < len(held) && held[n] > 0 {
 		n++
@@ -110,24 +136,24 @@ func (r *round) noteCopy(held []int32, m int32, learns bool) {
 // heldBy returns who has copies of the task: members, counted from 1, and zeros. Where one of the copies is a learner, or there are
 // more copies than the task wants, or from findWhole on the task is not whole, it returns minus their number instead, and what
 // follows means nothing.
-func (r *round) heldBy(t int32) []int32 { return r.held[int(t)*r.heldWidth:][:r.heldWidth] }
+func (c *copies) heldBy(t int32) []int32 { return c.held[int(t)*c.heldWidth:][:c.heldWidth] }
 
-func (r *round) hasCopies(t int32) bool { return r.held != nil && r.held[int(t)*r.heldWidth] != 0 }
+func (c *copies) hasCopies(t int32) bool { return c.held != nil && c.held[int(t)*c.heldWidth] != 0 }
 
 // indexCopies collects the copies of every task, in member order, one a member: where a member reports a task twice the smallest
 // lag and the longest time count, and a learner stays one.
-func (r *round) indexCopies() {
-	n := r.topology.size()
-	r.copyStart = r.int32s.take(int(n) + 1)
-	r.copyStart[0] = 0
+func (c *copies) indexCopies() {
+	n := c.topology.size()
+	c.copyStart = c.int32s.take(int(n) + 1)
+	c.copyStart[0] = 0
 	for t := range n {
-		r.copyStart[t+1] = r.copyStart[t] + numCopies(r.heldBy(t))
+		c.copyStart[t+1] = c.copyStart[t] + numCopies(c.heldBy(t))
 	}
-	r.copyEnd = r.int32s.clone(r.copyStart[:n])
-	r.copies = r.replicas.take(int(r.copyStart[n]))
-	for m := range r.members {
-		r.addCopies(r.members[m].in.Learners, int32(m), asLearner)
-		r.addCopies(r.members[m].in.Standbys, int32(m), asStandby)
+	c.copyEnd = c.int32s.clone(c.copyStart[:n])
+	c.replicas = c.copySpace.replicas.take(int(c.copyStart[n]))
+	for m := range c.members {
+		c.addCopies(c.members[m].in.Learners, int32(m), asLearner)
+		c.addCopies(c.members[m].in.Standbys, int32(m), asStandby)
 	}
 }
 
@@ -144,51 +170,49 @@ func numCopies(held []int32) (n int32) {
 }
 
 // copiesOf returns the range of the copies of a task.
-func (r *round) copiesOf(t int32) (first, end int32) {
-	if !r.hasCopies(t) {
+func (c *copies) copiesOf(t int32) (first, end int32) {
+	if !c.hasCopies(t) {
 		return 0, 0
 	}
-	if r.copyStart == nil {
-		r.indexCopies()
+	if c.copyStart == nil {
+		c.indexCopies()
 	}
-	return r.copyStart[t], r.copyEnd[t]
+	return c.copyStart[t], c.copyEnd[t]
 }
 
 // taskOf returns the task of a copy. It costs O(log tasks).
-func (r *round) taskOf(c int32) int32 {
-	t, _ := slices.BinarySearch(r.copyStart, c+1)
+func (c *copies) taskOf(k int32) int32 {
+	t, _ := slices.BinarySearch(c.copyStart, k+1)
 	return int32(t) - 1
 }
 
-func (r *round) stateless(t int32) bool { return r.topology.subs[r.topology.subOf(t)].Stateless }
-
-func (r *round) addCopies(replicas []Replica, m int32, learns bool) {
-	tasks := r.topology.cursor()
+func (c *copies) addCopies(replicas []Replica, m int32, learns bool) {
+	tasks := c.topology.cursor()
 	tasks.stateful = true
 	for i := range replicas {
-		if t := tasks.number(replicas[i].Task); t != none && !r.runs(t, m) {
-			r.addCopy(t, &replicas[i], m, learns)
+		if t := tasks.number(replicas[i].Task); t != none && !c.runs(t, m) {
+			c.addCopy(t, &replicas[i], m, learns)
 		}
 	}
 }
 
-func (r *round) addCopy(t int32, reported *Replica, m int32, learns bool) {
-	c := replica{lag: lagOf(reported.Lag), member: m, learns: learns, expired: learns && r.config.timedOut(*reported)}
-	if last := r.copyEnd[t] - 1; last >= r.copyStart[t] && r.copies[last].member == m {
-		r.copies[last].lag = min(r.copies[last].lag, c.lag)
-		r.copies[last].expired = r.copies[last].expired || c.expired
+func (c *copies) addCopy(t int32, reported *Replica, m int32, learns bool) {
+	one := replica{lag: lagOf(reported.Lag), member: m, learns: learns, expired: learns && c.config.timedOut(*reported)}
+	if last := c.copyEnd[t] - 1; last >= c.copyStart[t] && c.replicas[last].member == m {
+		c.replicas[last].lag = min(c.replicas[last].lag, one.lag)
+		c.replicas[last].expired = c.replicas[last].expired || one.expired
 		return
 	}
-	r.copies[r.copyEnd[t]] = c
-	r.copyEnd[t]++
+	c.replicas[c.copyEnd[t]] = one
+	c.copyEnd[t]++
 }
 
 // runs reports whether the member runs the task, as its owner or as one that must stop it for a conflict.
-func (r *round) runs(t, m int32) bool {
-	if r.owner[t] == m {
-		return r.running(t)
+func (c *claims) runs(t, m int32) bool {
+	if c.owner[t] == m {
+		return c.running(t)
 	}
-	return slices.ContainsFunc(r.revocationsOf(t), func(c claim) bool { return c.member == m })
+	return slices.ContainsFunc(c.revocationsOf(t), func(x claim) bool { return x.member == m })
 }
 
 // restoration says what the owner of a task reports of its own copy.
@@ -201,52 +225,56 @@ const (
 )
 
 // noteRestoring remembers whether the owner of a task is still restoring it. Where it reports the task twice the smallest lag counts.
-func (r *round) noteRestoring(t, m int32, lag uint64) {
-	if r.owner[t] != m {
+func (c *copies) noteRestoring(t, m int32, lag uint64) {
+	if c.owner[t] != m {
 		return
 	}
-	if r.restoring == nil {
-		r.restoring = r.restorings.zeros(int(r.topology.size()))
+	if c.restoring == nil {
+		c.restoring = c.copySpace.restorings.zeros(int(c.topology.size()))
 	}
-	if lag <= uint64(r.config.AcceptableLag) {
-		r.restoring[t] = restored
-	} else if r.restoring[t] != restored {
-		r.restoring[t] = restoring
+	if lag <= uint64(c.config.AcceptableLag) {
+		c.restoring[t] = restored
+	} else if c.restoring[t] != restored {
+		c.restoring[t] = restoring
 	}
 }
 
-func (r *round) isRestoring(t int32) bool { return r.restoring != nil && r.restoring[t] == restoring }
+func (c *copies) isRestoring(t int32) bool { return c.restoring != nil && c.restoring[t] == restoring }
 
-// noteEnded records that a member drops a copy of a task that has ended, or that never had state. That a stateless task it had to
+// endedCopy is a reported copy of a task that has ended, or that never had state.
+type endedCopy struct {
+	task   TaskID
+	member int32
+	learns bool
+}
+
+// noteEnded notes that a member drops a copy of a task that has ended, or that never had state. That a stateless task it had to
 // stop leaves nothing behind is no decision.
-func (r *round) noteEnded(id TaskID, m int32, learns bool) {
-	kind := MoveStopStandby
-	if learns {
-		kind = MoveStopLearn
-	} else if t := r.topology.number(id); t != none && t < r.topology.size() {
+func (c *copies) noteEnded(id TaskID, m int32, learns bool) {
+	if t := c.topology.number(id); !learns && t != none && t < c.topology.size() {
 		return
 	}
-	r.moves = append(r.moves, Move{Task: id, From: r.members[m].in.ID, Kind: kind, Reason: ReasonEnded})
+	c.ended = append(c.ended, endedCopy{id, m, learns})
 }
 
 // bestCopy returns the copy of t that comes first by less among those that ok admits, or none.
-func (r *round) bestCopy(t int32, ok func(c int32) bool, less func(a, b int32) bool) int32 {
+func (c *copies) bestCopy(t int32, ok func(k int32) bool, less func(a, b int32) bool) int32 {
 	best := none
-	for c, end := r.copiesOf(t); c < end; c++ {
-		if ok(c) && (best == none || less(c, best)) {
-			best = c
+	for k, end := c.copiesOf(t); k < end; k++ {
+		if ok(k) && (best == none || less(k, best)) {
+			best = k
 		}
 	}
 	return best
 }
 
 // holderInstance returns the instance that holds a copy.
-func (r *round) holderInstance(c int32) int32 { return r.members[r.copies[c].member].instance }
+func (c *copies) holderInstance(k int32) int32 { return c.members[c.replicas[k].member].instance }
 
 // lessLag orders copies by lag, then by their holder's id. (The copies of a task are in member order.)
-func (r *round) lessLag(a, b int32) bool {
-	if r.copies[a].lag != r.copies[b].lag {
-		return r.copies[a].lag < r.copies[b].lag
+func (c *copies) lessLag(a, b int32) bool {
+	if c.replicas[a].lag != c.replicas[b].lag {
+		return c.replicas[a].lag < c.replicas[b].lag
 	}
 	return a < b
 }

@@ -2,166 +2,237 @@ package assignor
 
 import (
 	"cmp"
-	"math"
 	"slices"
+	"time"
 )
 
-// HandoverMode is what an owner does with the tasks that others learn when a round begins.
-type HandoverMode uint8
-
-const (
-	// OneRound, the zero value and the published design: it stops them and reports them as Revoked, so that a learner that
-	// has caught up takes over in that very round; they pause in every round.
-	OneRound HandoverMode = iota
-	// TwoRounds: it runs on until told to Revoke. Nothing pauses before its turn; a hand-over takes one round more.
-	TwoRounds
-	numHandoverModes
-)
-
-var handoverModeNames = [numHandoverModes]string{"oneRound", "twoRounds"}
-
-// String returns "oneRound" or "twoRounds".
-func (m HandoverMode) String() string { return enumName(handoverModeNames[:], m, "HandoverMode") }
-
-// MarshalText returns what String returns, and an error for a value that is no mode.
-func (m HandoverMode) MarshalText() ([]byte, error) {
-	return enumText(handoverModeNames[:], m, "HandoverMode")
+// history is the group and what the leader remembers of the last round.
+type history struct {
+	group
+	memory   memory
+	seen     int32  // the greatest generation of the memory and the members
+	unsure   []bool // by member: may have missed the last answer or be acting on it, so what it says it revoked may still run
+	newcomer []bool // by instance: the memory does not know it; without memory nobody is one
 }
 
-// Next returns what m, obeying ma, reports in the next round. Its Active is ma.Active; with OneRound the tasks of
-// ma.Handover move to Revoked. A task of ma.Revoke is in neither, but its state is left as a copy. Copies that m had keep their
-// lag and age, what m ran until now is a copy with lag 0, new ones have [UnknownLag]. A task that m was still restoring, or runs
-// from a copy that had not caught up, stays in Standbys with its lag, as [Member.Active] says. Memory is nil: a keeper sets what
-// came with ma.
-//
-// Next is idempotent (m.Next(ma, mode).Next(ma, mode) equals m.Next(ma, mode)), and the result shares nothing with m or ma.
-// It costs O(n log n) in the tasks of m and ma.
-func (m Member) Next(ma MemberAssignment, mode HandoverMode) Member {
-	had := newCopySet(m.Standbys, m.Learners).withRun(m.Active, m.Revoked)
-	next := m
-	next.Memory = nil
-	next.Tags = cloneTags(m.Tags)
-	next.Generation = ma.Generation
-	next.Active, next.Revoked = afterHandover(ma, mode)
-	next.Learners = had.pick(ma.Learners)
-	next.Standbys = had.pick(ma.Standbys)
-	for _, task := range sortedTasks(ma.Revoke) {
-		if r, ok := had.find(task); ok { // else m missed the answer that gave it the task, and has no state
-			next.Standbys = append(next.Standbys, r)
-		}
-	}
-	for _, task := range sortedTasks(ma.Active) {
-		if r, ok := had.find(task); ok && r.Lag != 0 {
-			next.Standbys = append(next.Standbys, r)
-		}
-	}
-	slices.SortFunc(next.Standbys, func(a, b Replica) int { return a.Task.Compare(b.Task) })
-	next.Standbys = slices.Clip(slices.CompactFunc(next.Standbys, func(a, b Replica) bool { return a.Task == b.Task }))
-	return next
+// memory is the previous assignment by dense numbers. Without one, prev is nil and gen 0.
+type memory struct {
+	prev     *Assignment
+	gen      int32
+	holders  []holder // the instances it knows, sorted by name
+	holderOf []int32  // of each of prev.Members
+	present  []int32  // the member of each of prev.Members, none where it is gone
+	lastRan  []int32  // by task of the topology, see lastRun; nil until somebody asks
+	revokes  []revoke // sorted by task, then member
 }
 
-// afterHandover returns what an obedient member still runs when the next round begins, and what it has stopped for it.
-func afterHandover(ma MemberAssignment, mode HandoverMode) (active, revoked []TaskID) {
-	active = sortedTasks(ma.Active)
-	if mode != OneRound || len(ma.Handover) == 0 {
-		return active, nil
+// holder is an instance that the memory knows.
+type holder struct {
+	name    string
+	present int32 // the instance of that name in this round, or none
+	leaving bool  // all its members were leaving
+	absent  time.Duration
+}
+
+// revoke is an order to stop that the last round gave. Its task may have left the topology since, so it has its name still.
+type revoke struct {
+	task   TaskID
+	member int32 // index in prev.Members
+}
+
+// nobody in memory.lastRan: the memory does not know who ran the task.
+const nobody = int32(-1 << 31)
+
+// historySpace is the arrays that a history works in.
+type historySpace struct{ holderRows arena[holder] }
+
+func (s *historySpace) begin() { s.holderRows.begin() }
+
+func (s *historySpace) end() { clear(s.holderRows.block) }
+
+// recall takes prev as the memory, unless a member reports a later generation: then what prev says is stale (R0).
+func recall(g group, prev *Assignment, s *historySpace) history {
+	h := history{group: g}
+	known := h.bools.zeros(len(h.members) + len(h.instances))
+	h.unsure, h.newcomer = known[:len(h.members)], known[len(h.members):]
+	for m := range h.members {
+		h.seen = max(h.seen, h.members[m].gen)
 	}
-	revoked = sortedTasks(ma.Handover)
-	active = slices.DeleteFunc(active, func(t TaskID) bool {
-		_, stopped := slices.BinarySearchFunc(revoked, t, TaskID.Compare)
-		return stopped
+	if prev == nil || knownGeneration(prev.Generation) < h.seen {
+		h.doubtBehind()
+		return h
+	}
+	h.memory.prev = prev
+	h.memory.gen = knownGeneration(prev.Generation)
+	h.seen = h.memory.gen
+	h.indexHolders(s)
+	h.rememberRevokes()
+	for _, m := range h.memory.present {
+		if m != none {
+			gen := h.members[m].gen
+			h.unsure[m] = gen != 0 && gen < h.memory.gen
+		}
+	}
+	for i := range h.newcomer {
+		h.newcomer[i] = true
+	}
+	for _, known := range h.memory.holders {
+		if known.present != none {
+			h.newcomer[known.present] = false
+		}
+	}
+	return h
+}
+
+// doubtBehind is for a round without memory: members behind the newest generation may be about to run what they revoked.
+func (h *history) doubtBehind() {
+	for m := range h.members {
+		h.unsure[m] = h.members[m].gen < h.seen
+	}
+}
+
+// indexHolders finds the instances that the memory knows. Most of the group is the same and in the same order, which makes this
+// a walk along both.
+func (h *history) indexHolders(s *historySpace) {
+	mem := &h.memory
+	mem.holders = s.holderRows.take(len(mem.prev.Members) + len(mem.prev.Departed))[:0]
+	for i := range mem.prev.Members {
+		ma := &mem.prev.Members[i]
+		mem.holders = append(mem.holders, holder{name: ma.instanceName(), leaving: ma.Leaving})
+	}
+	for i := range mem.prev.Departed {
+		d := &mem.prev.Departed[i]
+		absent := max(0, d.Absent) + max(0, h.config.SincePrevious)
+		mem.holders = append(mem.holders, holder{name: d.Instance, absent: absent})
+	}
+	byName := func(a, b holder) int { return cmp.Compare(a.name, b.name) }
+	if !slices.IsSortedFunc(mem.holders, byName) {
+		slices.SortStableFunc(mem.holders, byName)
+	}
+	mem.holders = mergeHolders(mem.holders)
+	next := int32(0)
+	for i := range mem.holders {
+		mem.holders[i].present = h.instanceNamed(mem.holders[i].name, next)
+		next = max(next, mem.holders[i].present+1)
+	}
+	mem.holderOf = h.int32s.take(len(mem.prev.Members))
+	mem.present = h.int32s.take(len(mem.prev.Members))
+	nextHolder, nextMember := int32(0), int32(0)
+	for i := range mem.prev.Members {
+		ma := &mem.prev.Members[i]
+		mem.holderOf[i] = mem.holderNamed(ma.instanceName(), nextHolder)
+		nextHolder = mem.holderOf[i] + 1
+		mem.present[i] = h.memberNamed(ma.Member, nextMember)
+		nextMember = max(nextMember, mem.present[i]+1)
+	}
+}
+
+// mergeHolders makes one holder of each run of equal names. One that took part in the last round was present then, so its
+// absence starts anew: stable order keeps it before its own departure.
+func mergeHolders(sorted []holder) []holder {
+	merged := sorted[:0]
+	for _, h := range sorted {
+		if last := len(merged) - 1; last >= 0 && merged[last].name == h.name {
+			merged[last].leaving = merged[last].leaving && h.leaving
+			continue
+		}
+		merged = append(merged, h)
+	}
+	return merged
+}
+
+// holderNamed returns the number of an instance that the memory knows; guess is where it probably is.
+func (mem *memory) holderNamed(name string, guess int32) int32 {
+	if int(guess) < len(mem.holders) && mem.holders[guess].name == name {
+		return guess
+	}
+	i, _ := slices.BinarySearchFunc(mem.holders, name, func(h holder, name string) int { return cmp.Compare(h.name, name) })
+	return int32(i)
+}
+
+// rememberRevokes collects what was to be stopped (for whom, handoverOrdered says).
+func (h *history) rememberRevokes() {
+	mem := &h.memory
+	for i := range mem.prev.Members {
+		for _, id := range mem.prev.Members[i].Revoke {
+			mem.revokes = append(mem.revokes, revoke{id, int32(i)})
+		}
+	}
+	slices.SortFunc(mem.revokes, func(a, b revoke) int {
+		return cmp.Or(a.task.Compare(b.task), cmp.Compare(a.member, b.member))
 	})
-	return slices.Clip(active), revoked
 }
 
-func sortedTasks(tasks []TaskID) []TaskID {
-	if len(tasks) == 0 {
-		return nil
+// lastRun returns who ran a task in the last round: an index in prev.Members, or where the task was awaited ^(index in
+// prev.Departed), or nobody.
+func (h *history) lastRun(t int32) int32 {
+	if h.memory.prev == nil {
+		return nobody
 	}
-	sorted := slices.Clone(tasks)
-	slices.SortFunc(sorted, TaskID.Compare)
-	return slices.Clip(slices.Compact(sorted))
-}
-
-func cloneTags(tags map[string]string) map[string]string {
-	if tags == nil {
-		return nil
+	if h.memory.lastRan == nil {
+		h.rememberOwners()
 	}
-	clone := make(map[string]string, len(tags))
-	for k, v := range tags { // order-free: copies into a map
-		clone[k] = v
+	return h.memory.lastRan[t]
+}
+
+// rememberOwners notes who ran each task of the topology in the last round. Most rounds never ask: every task has an owner.
+func (h *history) rememberOwners() {
+	mem := &h.memory
+	mem.lastRan = h.filled(int(h.topology.size()), nobody)
+	for i := range mem.prev.Members {
+		h.rememberOwner(mem.prev.Members[i].Active, int32(i))
 	}
-	return clone
+	for i := range mem.prev.Departed {
+		h.rememberOwner(mem.prev.Departed[i].Tasks, ^int32(i))
+	}
 }
 
-// copySet finds a member's copy by its task. Where one task is reported twice the smallest known lag counts.
-type copySet []Replica
-
-func newCopySet(lists ...[]Replica) copySet {
-	set := slices.Concat(lists...)
-	slices.SortStableFunc(set, func(a, b Replica) int {
-		if c := a.Task.Compare(b.Task); c != 0 {
-			return c
-		}
-		return compareLags(a.Lag, b.Lag)
-	})
-	return slices.CompactFunc(set, func(a, b Replica) bool { return a.Task == b.Task })
-}
-
-// withRun adds the state of tasks that the member ran until now, as far as it is not listed as a copy that has yet to catch up.
-func (s copySet) withRun(tasks ...[]TaskID) copySet {
-	ran := slices.Clip(s)
-	for _, task := range sortedTasks(slices.Concat(tasks...)) {
-		if _, listed := s.find(task); !listed {
-			ran = append(ran, Replica{Task: task})
+func (h *history) rememberOwner(ids []TaskID, who int32) {
+	lastRan := h.memory.lastRan
+	tasks := h.topology.cursor()
+	for _, id := range ids {
+		if t := tasks.number(id); t != none && lastRan[t] == nobody {
+			lastRan[t] = who
 		}
 	}
-	slices.SortFunc(ran, func(a, b Replica) int { return a.Task.Compare(b.Task) })
-	return ran
 }
 
-// compareLags orders lags, the unknown ones last.
-func compareLags(a, b int64) int {
-	switch ua, ub := uint64(a), uint64(b); { // a negative lag becomes greater than every known one
-	case a < 0 && b < 0, ua == ub:
-		return 0
-	case ua < ub:
-		return -1
+// lastHolder returns the instance that the memory gave a task to, nil where it knows none.
+func (h *history) lastHolder(t int32) *holder {
+	mem := &h.memory
+	switch who := h.lastRun(t); {
+	case who == nobody:
+		return nil
+	case who >= 0:
+		return &mem.holders[mem.holderOf[who]]
 	default:
-		return 1
+		return &mem.holders[mem.holderNamed(mem.prev.Departed[^who].Instance, 0)]
 	}
 }
 
-func (s copySet) find(task TaskID) (Replica, bool) {
-	i, ok := slices.BinarySearchFunc(s, task, func(r Replica, t TaskID) int { return r.Task.Compare(t) })
-	if !ok {
-		return Replica{}, false
-	}
-	return s[i], true
-}
-
-// pick returns the copies of the given tasks, new ones with UnknownLag.
-func (s copySet) pick(tasks []TaskID) []Replica {
-	if len(tasks) == 0 {
+// lastRevokes returns the orders of the last round to stop a task.
+func (h *history) lastRevokes(t int32) []revoke {
+	revokes := h.memory.revokes
+	if len(revokes) == 0 {
 		return nil
 	}
-	picked := make([]Replica, 0, len(tasks))
-	for _, task := range sortedTasks(tasks) {
-		r, ok := s.find(task)
-		if !ok {
-			r = Replica{Task: task, Lag: UnknownLag}
-		}
-		picked = append(picked, r)
+	id := h.topology.id(t)
+	first, _ := slices.BinarySearchFunc(revokes, id, func(rv revoke, id TaskID) int { return rv.task.Compare(id) })
+	end := first
+	for end < len(revokes) && revokes[end].task == id {
+		end++
 	}
-	return slices.Clip(picked)
+	return revokes[first:end]
 }
 
-// knownGeneration returns g, or 0 (none) where g is no generation that a leader can have given.
-func knownGeneration(g int32) int32 {
-	if g < 0 || g == math.MaxInt32 {
-		return 0
+// revokedBefore reports whether the last round ordered the member to stop the task already (R2).
+func (h *history) revokedBefore(t, m int32) bool {
+	for _, rv := range h.lastRevokes(t) {
+		if h.memory.prev.Members[rv.member].Member == h.members[m].in.ID {
+			return true
+		}
 	}
-	return g
+	return false
 }
 
 // Recover returns the memory of a new leader: the newest Memory that a member echoes, unless a member reports a later generation
@@ -265,9 +336,6 @@ func soleHolders(tasks *topology, members []*Member) (holders []int32, n int) {
 	return holders, n
 }
 
-// claims returns the lists of the tasks that m says it runs or ran until now.
-func (m *Member) claims() [2][]TaskID { return [2][]TaskID{m.Active, m.Revoked} }
-
 // sparse is how many numbers a subtopology may take for each claim on its tasks. Above that, as where somebody reports the partition
 // MaxInt32, its tasks are numbered by sorting them.
 const sparse = 8
@@ -321,22 +389,4 @@ func claimedSubtopologies(members []*Member) []Subtopology {
 		}
 	}
 	return subs
-}
-
-// clone returns a copy of what is memory in an assignment.
-func (a *Assignment) clone() *Assignment {
-	c := *a
-	c.Moves = slices.Clone(a.Moves)
-	c.Members = slices.Clone(a.Members)
-	for i := range c.Members {
-		ma := &c.Members[i]
-		for which := range numLists {
-			*ma.list(which) = slices.Clip(slices.Clone(*ma.list(which)))
-		}
-	}
-	c.Departed = slices.Clone(a.Departed)
-	for i := range c.Departed {
-		c.Departed[i].Tasks = slices.Clone(a.Departed[i].Tasks)
-	}
-	return &c
 }

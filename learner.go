@@ -6,64 +6,6 @@ import (
 	"slices"
 )
 
-// RejoinMode says when a member that holds learners should call for a round. The published design leaves the choice open:
-// one round for all learners of a member, or one for each.
-type RejoinMode uint8
-
-const (
-	// Conservative, the zero value: when all its learners have caught up.
-	Conservative RejoinMode = iota
-	// Eager: when any of its learners has caught up.
-	Eager
-	numRejoinModes
-)
-
-var rejoinModeNames = [numRejoinModes]string{"conservative", "eager"}
-
-// String returns "conservative" or "eager".
-func (m RejoinMode) String() string { return enumName(rejoinModeNames[:], m, "RejoinMode") }
-
-// MarshalText returns what String returns, and an error for a value that is no mode.
-func (m RejoinMode) MarshalText() ([]byte, error) {
-	return enumText(rejoinModeNames[:], m, "RejoinMode")
-}
-
-// ShouldRejoin reports whether a member that holds these learners should call for a round now: whether any of them has
-// caught up (a known lag of at most config.AcceptableLag) and, with Conservative, none of the others is still worth waiting
-// for. A learner that has been at it for longer than config.LearnerTimeout (where that is not 0) holds nobody up. Without
-// learners, or while none has caught up, it is false.
-func (m RejoinMode) ShouldRejoin(learners []Replica, config Config) bool {
-	ready, awaited := false, false
-	for _, l := range learners {
-		switch {
-		case config.caughtUp(l.Lag):
-			ready = true
-		case !config.timedOut(l):
-			awaited = true
-		}
-	}
-	return ready && (m == Eager || !awaited)
-}
-
-func (c Config) caughtUp(lag int64) bool { return lag >= 0 && lag <= c.AcceptableLag }
-
-func (c Config) timedOut(l Replica) bool { return c.LearnerTimeout > 0 && l.For > c.LearnerTimeout }
-
-// settleLearner finds the learner in place of a task that runs, if it has one that may stay (R3): one on an instance that stays
-// and does not run the task. Of several the one with the smallest lag stays.
-func (r *round) settleLearner(t int32) {
-	if r.allLeave || r.waits(t) {
-		return
-	}
-	c := r.bestCopy(t, func(c int32) bool {
-		i := r.holderInstance(c)
-		return r.copies[c].learns && i != r.at(t) && r.instances[i].speaks && !r.instances[i].leaving
-	}, r.lessLag)
-	if c != none {
-		r.setLearner(t, r.holderInstance(c), c)
-	}
-}
-
 // levelLearners computes how many stateful tasks each instance should have, and ends the learners that this no longer needs
 // (R3, R4).
 //
@@ -74,18 +16,18 @@ func (r *round) levelLearners() {
 	r.countMembers()
 	k := &r.stateful
 	have, incoming := r.countTasks(k), make([]int64, len(k.weights))
-	r.have, r.plan, r.target = have, r.planTasks(have), have
+	r.have, r.planned, r.target = have, r.planTasks(have), have
 	if r.allLeave || len(k.weights) == 0 {
 		return
 	}
 	if !r.awaiting {
 		r.target = r.levelKind(k, demand{
-			have: have, prefer: r.plan, incoming: incoming, receives: r.newReceivers, overflows: r.speakers,
+			have: have, prefer: r.planned, incoming: incoming, receives: r.newReceivers, overflows: r.speakers,
 		})
 		r.dropLearners(have)
 		return
 	}
-	have = r.plan.clone() // nothing is levelled, only the drains go on
+	have = r.planned.clone() // nothing is levelled, only the drains go on
 	for class := range incoming {
 		on := have.of(int32(class))
 		for i := range r.instances {
@@ -116,13 +58,8 @@ func (r *round) countMember(t, n int32) {
 	}
 }
 
-func (r *round) classOf(k *kind, t int32) int32 { return k.classOf[r.topology.subOf(t)] }
-
-// speakers are the instances that may take a learner; newReceivers those of them that may get one for the sake of balance.
-func (r *round) speakers(i int) bool { return r.instances[i].speaks && !r.instances[i].leaving }
-
-func (r *round) newReceivers(i int) bool {
-	return r.speakers(i) && (!r.config.NewInstancesOnly || r.instances[i].newcomer)
+func (h *history) newReceivers(i int) bool {
+	return h.speakers(i) && (!h.config.NewInstancesOnly || h.newcomer[i])
 }
 
 // dropLearners ends learners that have not caught up, the largest lag first, while their owner stays and has to give up fewer
@@ -149,8 +86,8 @@ func (r *round) dropLearners(have counts) {
 		}
 		given.of(class)[from]--
 		taken.of(class)[to]--
-		r.plan.of(class)[from]++
-		r.plan.of(class)[to]--
+		r.planned.of(class)[from]++
+		r.planned.of(class)[to]--
 		r.setLearner(t, none, none)
 		r.countMember(t, 1)
 		r.spread.move(r.topology.subOf(t), to, from)
@@ -158,10 +95,10 @@ func (r *round) dropLearners(have counts) {
 }
 
 // learnersByLag returns the tasks with a learner in place, the largest lag first.
-func (r *round) learnersByLag() []int32 {
-	learned := slices.Clone(r.learned)
+func (p *plan) learnersByLag() []int32 {
+	learned := slices.Clone(p.learned)
 	slices.SortFunc(learned, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(r.copies[r.learnerCopy(b)].lag, r.copies[r.learnerCopy(a)].lag), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(p.replicas[p.learnerCopy(b)].lag, p.replicas[p.learnerCopy(a)].lag), cmp.Compare(a, b))
 	})
 	return learned
 }
@@ -209,23 +146,22 @@ func (r *round) givers() []int32 {
 
 func (r *round) aboveTarget(i int32) bool {
 	for class := range r.stateful.weights {
-		if r.plan.of(int32(class))[i] > r.target.of(int32(class))[i] {
+		if r.planned.of(int32(class))[i] > r.target.of(int32(class))[i] {
 			return true
 		}
 	}
 	return false
 }
 
-// surplus returns how many tasks of each class instance i gives up.
-func (r *round) surplus(i int32) []int64 {
-	surplus := make([]int64, len(r.stateful.weights))
-	for class := range surplus {
-		surplus[class] = math.MaxInt64
-		if !r.instances[i].leaving {
-			surplus[class] = r.plan.of(int32(class))[i] - r.target.of(int32(class))[i]
+// surplus returns how many tasks of each class instance i gives up, in the scratch space.
+func (h *handout) surplus(i int32) []int64 {
+	for class := range h.giveUp {
+		h.giveUp[class] = math.MaxInt64
+		if !h.instances[i].leaving {
+			h.giveUp[class] = h.planned.of(int32(class))[i] - h.target.of(int32(class))[i]
 		}
 	}
-	return surplus
+	return h.giveUp
 }
 
 // handout is the state of startLearners: what each instance may still take, and the tasks that go to whoever has room.
@@ -235,15 +171,16 @@ type handout struct {
 	slots  int       // learners that MaxLearners still admits
 	tasks  [][]int32 // by instance, the tasks that can get a learner, ascending
 	pooled [][]int32 // by class, the tasks without a copy at a receiver
+	giveUp []int64   // scratch: by class
 	ready  []int32   // scratch: copies that receivers hold
 	equal  []int32   // scratch: the tasks of those with the same lag
 }
 
 func (r *round) newHandout(givers []int32) *handout {
-	h := &handout{round: r, room: r.newCounts(&r.stateful), slots: math.MaxInt, pooled: make([][]int32, len(r.stateful.weights))}
+	h := &handout{round: r, room: r.newCounts(&r.stateful), slots: math.MaxInt, pooled: make([][]int32, len(r.stateful.weights)), giveUp: make([]int64, len(r.stateful.weights))}
 	for i, room := range h.room.n {
 		if in := i % len(r.instances); r.speakers(in) {
-			room = max(0, r.target.n[i]-r.plan.n[i])
+			room = max(0, r.target.n[i]-r.planned.n[i])
 		}
 		h.room.n[i] = room
 	}
@@ -272,26 +209,26 @@ func (h *handout) mostToShed(i int32) int32 {
 
 // learnersAtWork counts the learners in place that MaxLearners counts: not those that have caught up or take too long. Those of
 // tasks that run nowhere in this round go on learning too.
-func (r *round) learnersAtWork() int {
+func (p *plan) learnersAtWork() int {
 	n := 0
-	for _, t := range r.learned {
-		if c := r.learnerCopy(t); r.atWork(c) {
+	for _, t := range p.learned {
+		if c := p.learnerCopy(t); p.atWork(c) {
 			n++
 		}
 	}
-	if !r.anyLearners {
+	if !p.anyLearners {
 		return n
 	}
-	for t := range r.topology.size() {
-		if r.hasCopies(t) && r.waits(t) && r.atWork(r.waitingLearner(t)) {
+	for t := range p.topology.size() {
+		if p.hasCopies(t) && p.waits(t) && p.atWork(p.waitingLearner(t)) {
 			n++
 		}
 	}
 	return n
 }
 
-func (r *round) atWork(c int32) bool {
-	return c != none && !r.caughtUp(c) && !r.copies[c].expired
+func (c *copies) atWork(k int32) bool {
+	return k != none && !c.caughtUp(k) && !c.replicas[k].expired
 }
 
 // shedFrom gives learners to as many tasks of instance i as it gives up: those of which a receiver with room holds a copy get
@@ -333,10 +270,10 @@ func (h *handout) promoteCopies(i int32, surplus []int64) {
 	}
 	h.ready = held
 	slices.SortFunc(held, func(a, b int32) int { // copies are numbered by task, then member
-		return cmp.Or(cmp.Compare(h.copies[a].lag, h.copies[b].lag), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(h.replicas[a].lag, h.replicas[b].lag), cmp.Compare(a, b))
 	})
 	for first, n := 0, 1; n <= len(held) && slices.ContainsFunc(surplus, isPositive); n++ {
-		if n == len(held) || h.copies[held[n]].lag != h.copies[held[first]].lag {
+		if n == len(held) || h.replicas[held[n]].lag != h.replicas[held[first]].lag {
 			h.promoteEqual(i, held[first:n], surplus)
 			first = n
 		}
@@ -389,8 +326,8 @@ func (h *handout) canTake(t, c int32) bool {
 func (h *handout) promote(t, c int32) {
 	class, i := h.classOf(&h.stateful, t), h.holderInstance(c)
 	h.room.of(class)[i]--
-	h.plan.of(class)[i]++
-	h.plan.of(class)[h.at(t)]--
+	h.planned.of(class)[i]++
+	h.planned.of(class)[h.at(t)]--
 	h.setLearner(t, i, c)
 	h.spread.add(h.topology.subOf(t), i, 1)
 }
@@ -402,11 +339,11 @@ func (h *handout) dealOut(class int32) {
 }
 
 // newcomersFirst returns the instances with room in two groups: newcomers, and the others.
-func (r *round) newcomersFirst(room []int64) [][]int32 {
+func (h *history) newcomersFirst(room []int64) [][]int32 {
 	groups := make([][]int32, 2)
 	for i, n := range room {
 		g := 1
-		if r.instances[i].newcomer {
+		if h.newcomer[i] {
 			g = 0
 		}
 		if n > 0 {

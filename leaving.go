@@ -6,6 +6,34 @@ import (
 	"slices"
 )
 
+// mustGo reports whether tasks cannot wait on instance i for a learner because it leaves: the drain deadline has passed (R7), or
+// nobody who stays can learn (R5).
+func (g *group) mustGo(i int32, stateless bool) bool {
+	in := &g.instances[i]
+	return in.overdue || in.leaving && !g.allLeave && !g.somebodySpeaks && !stateless
+}
+
+// departures returns the vanished instances that tasks wait for.
+func (p *plan) departures() []Departure {
+	if !p.awaiting {
+		return nil
+	}
+	tasks := make([][]TaskID, len(p.memory.holders))
+	for t := range p.topology.size() {
+		if p.status[t] == awaited {
+			h := p.memory.holderNamed(p.lastHolder(t).name, 0)
+			tasks[h] = append(tasks[h], p.topology.id(t))
+		}
+	}
+	var departed []Departure
+	for h := range tasks {
+		if len(tasks[h]) > 0 {
+			departed = append(departed, Departure{p.memory.holders[h].name, p.memory.holders[h].absent, slices.Clip(tasks[h])})
+		}
+	}
+	return slices.Clip(departed)
+}
+
 // ScaleDown returns the instances to tell to leave so that target of those that stay are left: those with the least to move, by
 // the weight of their active tasks, then by what those cost to restore, then the largest name. Instances that leave already do not
 // count, a target below 1 means 1, and members of one instance leave together. The names come back sorted; there are none where

@@ -5,17 +5,17 @@ import "unsafe"
 // Poison overwrites everything that the Assignor keeps for its next round, but what has pointers, so that a round which reads what it
 // has not written goes wrong.
 func (a *Assignor) Poison() {
-	s := &a.scratch
-	poison(&s.int32s)
-	poison(&s.int64s)
-	poison(&s.statuses)
-	poison(&s.reasons)
-	poison(&s.restorings)
-	poison(&s.replicas)
-	poison(&s.entries)
-	poison(&s.newCopies)
-	for i := range s.bools.block {
-		s.bools.block[i] = true
+	s := &a.space
+	poison(&s.group.int32s)
+	poison(&s.group.int64s)
+	poison(&s.plan.statuses)
+	poison(&s.plan.reasons)
+	poison(&s.copies.restorings)
+	poison(&s.copies.replicas)
+	poison(&s.lists.entries)
+	poison(&s.lists.newCopies)
+	for i := range s.group.bools.block {
+		s.group.bools.block[i] = true
 	}
 }
 
@@ -30,10 +30,10 @@ func poison[T any](a *arena[T]) {
 
 // Kept returns how many bytes the Assignor keeps.
 func (a *Assignor) Kept() int {
-	s := &a.scratch
-	return kept(&s.int32s) + kept(&s.int64s) + kept(&s.bools) + kept(&s.statuses) + kept(&s.reasons) + kept(&s.restorings) +
-		kept(&s.replicas) + kept(&s.entries) + kept(&s.newCopies) + kept(&s.memberRows) + kept(&s.instRows) +
-		kept(&s.holderRows)
+	s := &a.space
+	return kept(&s.group.int32s) + kept(&s.group.int64s) + kept(&s.group.bools) + kept(&s.plan.statuses) + kept(&s.plan.reasons) +
+		kept(&s.copies.restorings) + kept(&s.copies.replicas) + kept(&s.lists.entries) + kept(&s.lists.newCopies) +
+		kept(&s.group.memberRows) + kept(&s.group.instanceRows) + kept(&s.history.holderRows)
 }
 
 func kept[T any](a *arena[T]) int { return len(a.block) * int(unsafe.Sizeof(*new(T))) }

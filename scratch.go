@@ -1,41 +1,32 @@
 package assignor
 
-// scratch has the arrays of a round that do not outlive it.
+func sum(numbers []int32) (total int) {
+	for _, n := range numbers {
+		total += int(n)
+	}
+	return total
+}
+
+// cut cuts a block into empty lists with room for so many tasks.
+func cut(block, sizes []int32) [][]int32 {
+	lists := make([][]int32, len(sizes))
+	for i, n := range sizes {
+		lists[i], block = block[:0:n], block[n:]
+	}
+	return lists
+}
+
+// scratch has the arrays of numbers in which a round works, and which do not outlive it. The layers above add the rows of their own.
 type scratch struct {
-	int32s     arena[int32]
-	int64s     arena[int64]
-	bools      arena[bool]
-	statuses   arena[status]
-	reasons    arena[Reason]
-	restorings arena[restoration]
-	replicas   arena[replica]
-	entries    arena[entry]
-	newCopies  arena[newCopy]
-	memberRows arena[member]
-	instRows   arena[instance]
-	holderRows arena[holder]
+	int32s arena[int32]
+	int64s arena[int64]
+	bools  arena[bool]
 }
 
 func (s *scratch) begin() {
 	s.int32s.begin()
 	s.int64s.begin()
 	s.bools.begin()
-	s.statuses.begin()
-	s.reasons.begin()
-	s.restorings.begin()
-	s.replicas.begin()
-	s.entries.begin()
-	s.newCopies.begin()
-	s.memberRows.begin()
-	s.instRows.begin()
-	s.holderRows.begin()
-}
-
-// end forgets the references to what the round was given.
-func (s *scratch) end() {
-	clear(s.memberRows.block)
-	clear(s.instRows.block)
-	clear(s.holderRows.block)
 }
 
 // arena hands out slices. It cuts them from one block, which has room for what some earlier round wanted, and makes what does not

@@ -72,7 +72,7 @@ func (s *standbys) states(t int32, f func(i int32, lag uint64, learns bool)) {
 	}
 	for c, end := s.copiesOf(t); c < end; c++ {
 		if i := s.holderInstance(c); s.mayKeep(t, i) {
-			f(i, s.copies[c].lag, s.copies[c].learns)
+			f(i, s.replicas[c].lag, s.replicas[c].learns)
 		}
 	}
 }
@@ -419,7 +419,7 @@ func (s *standbys) eachHot(t int32, f func(member int32)) {
 	}
 	for c, end := s.copiesOf(t); c < end; c++ {
 		if s.caughtUp(c) {
-			f(s.copies[c].member)
+			f(s.replicas[c].member)
 		}
 	}
 }

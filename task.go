@@ -3,9 +3,19 @@ package assignor
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
+
+func sortedTasks(tasks []TaskID) []TaskID {
+	if len(tasks) == 0 {
+		return nil
+	}
+	sorted := slices.Clone(tasks)
+	slices.SortFunc(sorted, TaskID.Compare)
+	return slices.Clip(slices.Compact(sorted))
+}
 
 // TaskID names one task: one partition of one subtopology. Its text form is "0_12", as in Kafka Streams.
 type TaskID struct{ Subtopology, Partition int32 }

@@ -2,10 +2,23 @@ package assignor
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 )
+
+func (g *group) nameOf(m int32) string {
+	if m == none {
+		return ""
+	}
+	return g.members[m].in.ID
+}
+
+func (g *group) cost(t int32) int64 {
+	s := g.topology.subOf(t)
+	return g.topology.subs[s].cost(t - g.topology.start[s])
+}
+
+func (g *group) stateless(t int32) bool { return g.topology.subs[g.topology.subOf(t)].Stateless }
 
 // none stands for "no member", "no instance", "no copy" among the dense numbers.
 const none = int32(-1)
@@ -136,16 +149,6 @@ func (t *topology) id(task int32) TaskID {
 	return TaskID{t.subs[s].ID, task - t.start[s]}
 }
 
-func (s Subtopology) weight() int64 { return max(1, int64(s.Weight)) }
-
-// cost returns what a replay of one of its tasks costs, 0 where all cost the same.
-func (s Subtopology) cost(partition int32) int64 {
-	if s.RestoreCost == nil {
-		return 0
-	}
-	return s.RestoreCost[partition]
-}
-
 // member is a Member at the door: checked, defaults filled in, its instance a number.
 type member struct {
 	in       *Member
@@ -154,7 +157,6 @@ type member struct {
 	gen      int32 // the generation it last applied, 0 for none
 	leaving  bool
 	speaks   bool // knows learners
-	unsure   bool // may have missed the last answer or be acting on it: what it says it revoked may still run
 }
 
 // instance is what members share: a disk, and a fate.
@@ -166,50 +168,60 @@ type instance struct {
 	leavingFor time.Duration
 	overdue    bool // leaving and past its drain deadline
 	stays      bool // does not leave, or all instances do
-	newcomer   bool // the memory does not know it
 	speaks     bool // one of its members that do not leave knows learners
 }
 
-// validateMembers returns what makes an answer impossible: no members, an empty id, two members with one id.
-func validateMembers(members []Member) error {
-	if len(members) == 0 {
-		return ErrNoMembers
-	}
-	sorted := true
-	for i := range members {
-		if members[i].ID == "" {
-			return fault{ErrMember, fmt.Sprintf("a member of the instance %q has no id", members[i].Instance)}
-		}
-		sorted = sorted && (i == 0 || members[i-1].ID < members[i].ID)
-	}
-	if sorted {
-		return nil
-	}
-	ids := make([]string, len(members))
-	for i := range members {
-		ids[i] = members[i].ID
-	}
-	slices.Sort(ids)
-	for i := 1; i < len(ids); i++ {
-		if ids[i] == ids[i-1] {
-			return fault{ErrMember, "two members have the id " + ids[i]}
-		}
-	}
-	return nil
+// group is who takes part in the round and which tasks there are, by dense numbers. Nothing in it is decided: it is what the members
+// report and the config says, checked, in order, and with the defaults filled in.
+type group struct {
+	*groupSpace
+	config         Config
+	topology       topology
+	members        []member   // sorted by id
+	instances      []instance // sorted by name
+	instanceBy     []int32    // by member, its instance
+	allLeave       bool       // no instance stays, so all count as staying (R1)
+	somebodySpeaks bool       // an instance that stays can learn
+	staying        int64      // the capacity of the instances that stay
+	numStaying     int32
+	kinds
 }
 
-// fault is an error that says what is wrong in its own words and matches a sentinel.
-type fault struct {
-	kind error
-	text string
+// groupSpace is the arrays that a group works in.
+type groupSpace struct {
+	scratch
+	memberRows   arena[member]
+	instanceRows arena[instance]
 }
 
-func (f fault) Error() string { return "assignor: " + f.text }
+func (s *groupSpace) begin() {
+	s.scratch.begin()
+	s.memberRows.begin()
+	s.instanceRows.begin()
+}
 
-func (f fault) Unwrap() error { return f.kind }
+// end forgets the references to what the round was given.
+func (s *groupSpace) end() {
+	clear(s.memberRows.block)
+	clear(s.instanceRows.block)
+}
+
+// indexGroup numbers the members in id order, their instances in name order and the tasks in id order.
+func indexGroup(members []Member, config Config, s *groupSpace) group {
+	g := group{groupSpace: s, config: config, topology: newTopology(config.Topology)}
+	g.indexMembers(members)
+	for i := range g.instances {
+		if in := &g.instances[i]; in.stays {
+			g.staying += in.capacity
+			g.numStaying++
+		}
+	}
+	g.kinds = g.indexKinds()
+	return g
+}
 
 // indexMembers numbers the members in id order and their instances in name order.
-func (r *round) indexMembers(members []Member) {
+func (r *group) indexMembers(members []Member) {
 	r.members = r.memberRows.take(len(members))
 	for i := range members {
 		m := &members[i]
@@ -229,15 +241,9 @@ func (r *round) indexMembers(members []Member) {
 	r.scaleCapacities()
 }
 
-func (m *Member) instanceName() string {
-	if m.Instance == "" {
-		return m.ID
-	}
-	return m.Instance
-}
-
-func (r *round) indexInstances() {
-	order := r.int32s.take(len(r.members))
+func (r *group) indexInstances() {
+	block := r.int32s.take(2 * len(r.members))
+	order := block[:len(r.members)]
 	for m := range order {
 		order[m] = int32(m)
 	}
@@ -247,8 +253,8 @@ func (r *round) indexInstances() {
 	if !slices.IsSortedFunc(order, byName) {
 		slices.SortStableFunc(order, byName)
 	}
-	r.instances = r.instRows.take(len(r.members))[:0]
-	r.instanceBy = r.int32s.take(len(r.members))
+	r.instances = r.instanceRows.take(len(r.members))[:0]
+	r.instanceBy = block[len(r.members):]
 	for first, i := 0, 1; i <= len(order); i++ {
 		name := r.members[order[first]].in.instanceName()
 		if i == len(order) || r.members[order[i]].in.instanceName() != name {
@@ -265,7 +271,7 @@ func (r *round) indexInstances() {
 	}
 }
 
-func (r *round) addInstance(name string, members []int32) {
+func (r *group) addInstance(name string, members []int32) {
 	in := instance{name: name, members: members, leaving: true}
 	for _, m := range members {
 		mb := &r.members[m]
@@ -287,7 +293,7 @@ func (r *round) addInstance(name string, members []int32) {
 // which no group of real hosts needs.
 const maxCapacity = 1 << 40
 
-func (r *round) scaleCapacities() {
+func (r *group) scaleCapacities() {
 	sum := int64(0)
 	for m := range r.members {
 		sum += r.members[m].capacity
@@ -310,7 +316,7 @@ func (r *round) scaleCapacities() {
 }
 
 // instanceNamed returns the number of an instance, or none where the group has none of that name; guess is where it probably is.
-func (r *round) instanceNamed(name string, guess int32) int32 {
+func (r *group) instanceNamed(name string, guess int32) int32 {
 	if int(guess) < len(r.instances) && r.instances[guess].name == name {
 		return guess
 	}
@@ -322,7 +328,7 @@ func (r *round) instanceNamed(name string, guess int32) int32 {
 }
 
 // memberNamed returns the number of a member, or none where the group has none of that id; guess is where it probably is.
-func (r *round) memberNamed(id string, guess int32) int32 {
+func (r *group) memberNamed(id string, guess int32) int32 {
 	if int(guess) < len(r.members) && r.members[guess].in.ID == id {
 		return guess
 	}
@@ -334,9 +340,16 @@ func (r *round) memberNamed(id string, guess int32) int32 {
 }
 
 // instanceOf returns the instance of a member, and none of none.
-func (r *round) instanceOf(m int32) int32 {
+func (r *group) instanceOf(m int32) int32 {
 	if m == none {
 		return none
 	}
 	return r.instanceBy[m]
 }
+
+// speakers are the instances that may take a learner; newReceivers those of them that may get one for the sake of balance.
+func (g *group) speakers(i int) bool { return g.instances[i].speaks && !g.instances[i].leaving }
+
+func (g *group) stays(i int) bool { return g.instances[i].stays }
+
+func (g *group) staysNow(i int) bool { return !g.instances[i].leaving }

@@ -58,11 +58,11 @@ func (r *round) newPicker(i int32, tasks []int32) *picker {
 }
 
 // groupLen returns how many of the tasks, which are sorted by member, then id, have the member and the subtopology of the first.
-func (r *round) groupLen(tasks []int32) int {
-	m, end := r.memberOf(tasks[0]), r.topology.start[r.topology.subOf(tasks[0])+1]
-	alone := len(r.instances[r.at(tasks[0])].members) == 1
+func (p *plan) groupLen(tasks []int32) int {
+	m, end := p.memberOf(tasks[0]), p.topology.start[p.topology.subOf(tasks[0])+1]
+	alone := len(p.instances[p.at(tasks[0])].members) == 1
 	n := 1
-	for n < len(tasks) && tasks[n] < end && (alone || r.memberOf(tasks[n]) == m) {
+	for n < len(tasks) && tasks[n] < end && (alone || p.memberOf(tasks[n]) == m) {
 		n++
 	}
 	return n
@@ -102,14 +102,6 @@ func (p *picker) lessGroup(a, b int32) bool {
 		return p.groups[a].excess > p.groups[b].excess
 	}
 	return p.groups[a].sub < p.groups[b].sub
-}
-
-// classOfSub returns the class of a subtopology among those of its own kind.
-func (r *round) classOfSub(sub int32) int32 {
-	if r.topology.subs[sub].Stateless {
-		return r.statelessKind.classOf[sub]
-	}
-	return r.stateful.classOf[sub]
 }
 
 // next takes the first task of a class that fits, none where the instance has no more. What does not fit is not asked for again.
@@ -163,17 +155,17 @@ func (r *round) fuller(a, b int32) bool {
 }
 
 // memberOf returns the member that a placed task is with, as far as that is decided before R8.
-func (r *round) memberOf(t int32) int32 {
-	if m := r.dest[t]; m >= 0 {
+func (p *plan) memberOf(t int32) int32 {
+	if m := p.dest[t]; m >= 0 {
 		return m
 	}
-	return r.instances[r.at(t)].members[0]
+	return p.instances[p.at(t)].members[0]
 }
 
 // tasksOf returns, by instance and in id order, placed tasks of a kind: those that nobody learns and that are with an owner that runs
 // them, and of the others those that admit accepts. have is how many there are on each; most is how many of a subtopology are wanted
 // at most, the first ones, where they all cost the same to restore.
-func (r *round) tasksOf(k *kind, have counts, most []int32, admit func(t int32) bool) [][]int32 {
+func (r *plan) tasksOf(k *kind, have counts, most []int32, admit func(t int32) bool) [][]int32 {
 	lists := r.listsOf(have, most)
 	quiet := r.learning == nil && r.stopped == nil
 	left, leftOf := r.int32s.take(len(r.instances)), r.filled(len(r.instances), none) // of most, in which subtopology
@@ -205,13 +197,13 @@ func (r *round) tasksOf(k *kind, have counts, most []int32, admit func(t int32) 
 }
 
 // listsOf returns empty lists with room for what tasksOf puts into them.
-func (r *round) listsOf(have counts, most []int32) [][]int32 {
-	alike := !slices.ContainsFunc(r.topology.subs, func(sub Subtopology) bool { return sub.RestoreCost != nil })
-	sizes, total := r.int32s.take(len(r.instances)), 0
+func (g *group) listsOf(have counts, most []int32) [][]int32 {
+	alike := !slices.ContainsFunc(g.topology.subs, func(sub Subtopology) bool { return sub.RestoreCost != nil })
+	sizes, total := g.int32s.take(len(g.instances)), 0
 	for i := range sizes {
 		n := int64(have.tasks(i))
 		if alike {
-			n = min(n, int64(most[i])*int64(len(r.topology.subs)))
+			n = min(n, int64(most[i])*int64(len(g.topology.subs)))
 		}
 		if most[i] == 0 {
 			n = 0
@@ -219,14 +211,5 @@ func (r *round) listsOf(have counts, most []int32) [][]int32 {
 		sizes[i] = int32(n)
 		total += int(n)
 	}
-	return cut(r.int32s.take(total), sizes)
-}
-
-// cut cuts a block into empty lists with room for so many tasks.
-func cut(block, sizes []int32) [][]int32 {
-	lists := make([][]int32, len(sizes))
-	for i, n := range sizes {
-		lists[i], block = block[:0:n], block[n:]
-	}
-	return lists
+	return cut(g.int32s.take(total), sizes)
 }

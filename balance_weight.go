@@ -105,7 +105,7 @@ func (w *weighing) level() counts {
 func (w *weighing) keepLearners() {
 	learned := slices.Clone(w.learned)
 	slices.SortFunc(learned, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(w.copies[w.learnerCopy(a)].lag, w.copies[w.learnerCopy(b)].lag), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(w.replicas[w.learnerCopy(a)].lag, w.replicas[w.learnerCopy(b)].lag), cmp.Compare(a, b))
 	})
 	for left := -1; left != len(learned); {
 		left = len(learned)

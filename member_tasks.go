@@ -33,14 +33,14 @@ func (r *round) shareAll() {
 }
 
 // tasksToShare returns, by instance, the tasks that run from now on where several members share them.
-func (r *round) tasksToShare() [][]int32 {
-	count, total := r.int32s.zeros(len(r.instances)), 0
+func (p *plan) tasksToShare() [][]int32 {
+	count, total := p.int32s.zeros(len(p.instances)), 0
 	eachTask := func(f func(t, i int32)) {
-		for t := range r.topology.size() {
-			if r.status[t] != placed || r.leavesInstance(t) {
+		for t := range p.topology.size() {
+			if p.status[t] != placed || p.leavesInstance(t) {
 				continue
 			}
-			if i := r.at(t); len(r.instances[i].members) > 1 {
+			if i := p.at(t); len(p.instances[i].members) > 1 {
 				f(t, i)
 			}
 		}
@@ -49,15 +49,15 @@ func (r *round) tasksToShare() [][]int32 {
 		count[i]++
 		total++
 	})
-	tasks := cut(r.int32s.take(total), count)
+	tasks := cut(p.int32s.take(total), count)
 	eachTask(func(t, i int32) { tasks[i] = append(tasks[i], t) })
 	return tasks
 }
 
 // leavesInstance reports whether the task still runs on another instance than the one it is going to.
-func (r *round) leavesInstance(t int32) bool {
-	o := r.owner[t]
-	return o != none && r.running(t) && r.instanceOf(o) != r.at(t)
+func (p *plan) leavesInstance(t int32) bool {
+	o := p.owner[t]
+	return o != none && p.running(t) && p.instanceOf(o) != p.at(t)
 }
 
 // siblings are the members of one instance while its tasks are shared among them. One after the other uses the same space.

@@ -15,8 +15,8 @@ func (r *round) listCopies(l *lists) {
 	for m, n := range r.standbys.holds {
 		c.everything[m] += int64(n)
 	}
-	l.entries[standbyList] = r.entries.take(max(0, int(r.standbys.total)-sum(r.standbys.holds)))[:0]
-	c.fresh = r.newCopies.take(r.standbys.added + len(r.learned))[:0]
+	l.entries[standbyList] = r.lists.entries.take(max(0, int(r.standbys.total)-sum(r.standbys.holds)))[:0]
+	c.fresh = r.lists.newCopies.take(r.standbys.added + len(r.learned))[:0]
 	c.listHeld()
 	r.moves = slices.Grow(r.moves, len(c.fresh)+len(r.moved)) // noteActives follows
 	for _, n := range c.fresh {
@@ -64,43 +64,15 @@ func (c *copyLister) hold(which list, t, m int32) {
 func (c *copyLister) keepAll(t int32) {
 	learner := c.waitingLearner(t)
 	if learner != none {
-		c.hold(learnerList, t, c.copies[learner].member)
+		c.hold(learnerList, t, c.replicas[learner].member)
 	}
 	c.used = c.eachWaiting(t, learner, c.used[:0], func(k int32, stays bool) {
 		if stays {
-			c.keepStandby(t, c.copies[k].member, ReasonUnneeded)
+			c.keepStandby(t, c.replicas[k].member, ReasonUnneeded)
 		} else {
 			c.noteDropped(t, k)
 		}
 	})
-}
-
-// waitingLearner returns the copy that goes on learning a task that runs nowhere in this round, or none.
-func (r *round) waitingLearner(t int32) int32 {
-	if r.status[t] == placed && r.whyOf(t) != ReasonLearnerCaughtUp {
-		return none
-	}
-	return r.bestCopy(t, func(k int32) bool { return r.copies[k].learns && r.members[r.copies[k].member].speaks }, r.lessLag)
-}
-
-// eachWaiting calls f for every copy but learner of a task that runs nowhere in this round, and says whether it stays, as a
-// standby. used is scratch space, which it returns.
-func (r *round) eachWaiting(t, learner int32, used []int32, f func(k int32, stays bool)) []int32 {
-	if learner != none {
-		used = append(used, r.holderInstance(learner))
-	}
-	for k, end := r.copiesOf(t); k < end; k++ {
-		if k == learner {
-			continue
-		}
-		i := r.holderInstance(k)
-		stays := !slices.Contains(used, i) && (learner == none || !r.copies[k].learns)
-		if stays {
-			used = append(used, i)
-		}
-		f(k, stays)
-	}
-	return used
 }
 
 // keepStandby lists a copy that the member has, and records it where it was none until now: what it ran, or learned (and why no
@@ -119,7 +91,7 @@ func (c *copyLister) keepStandby(t, m int32, why Reason) {
 
 // wasLearner reports whether the member reports that it learns the task.
 func (c *copyLister) wasLearner(t, m int32) bool {
-	return c.bestCopy(t, func(k int32) bool { return c.copies[k].member == m && c.copies[k].learns }, c.lessLag) != none
+	return c.bestCopy(t, func(k int32) bool { return c.replicas[k].member == m && c.replicas[k].learns }, c.lessLag) != none
 }
 
 // keepHeld lists the copies of a task that runs, as planned: those that a member has stay with it, the others are to be started.
@@ -136,7 +108,7 @@ func (c *copyLister) keepHeld(t int32) {
 		c.used = append(c.used, m)
 	})
 	for k, end := c.copiesOf(t); k < end; k++ {
-		if !slices.Contains(c.used, c.copies[k].member) {
+		if !slices.Contains(c.used, c.replicas[k].member) {
 			c.noteDropped(t, k)
 		}
 	}
@@ -166,15 +138,15 @@ func (c *copyLister) keepOrStart(t, i int32, which list) {
 // holderOn returns the member of instance i that has state of the task: the learner in place, its best copy that may stay, its
 // best copy that must be passed on, or what it ran until now.
 func (c *copyLister) holderOn(t, i int32, which list) int32 {
-	if k := c.learnerCopy(t); which == learnerList && k != none && c.copies[k].learns && c.mayHold(c.copies[k].member, which) {
-		return c.copies[k].member
+	if k := c.learnerCopy(t); which == learnerList && k != none && c.replicas[k].learns && c.mayHold(c.replicas[k].member, which) {
+		return c.replicas[k].member
 	}
-	k := c.bestCopy(t, func(k int32) bool { return c.holderInstance(k) == i && c.mayHold(c.copies[k].member, which) }, c.lessLag)
+	k := c.bestCopy(t, func(k int32) bool { return c.holderInstance(k) == i && c.mayHold(c.replicas[k].member, which) }, c.lessLag)
 	if k == none {
 		k = c.bestCopy(t, func(k int32) bool { return c.holderInstance(k) == i }, c.lessLag)
 	}
 	if k != none {
-		return c.copies[k].member
+		return c.replicas[k].member
 	}
 	if o := c.owner[t]; o != none && c.members[o].instance == i {
 		return o
@@ -226,7 +198,7 @@ func (c *copyLister) notePassedOn(t, from, to int32) {
 		kind = MoveStopLearn
 	}
 	c.note(MoveLearn, start, t, c.by(t), to)
-	if held := c.bestCopy(t, func(k int32) bool { return c.copies[k].member == from }, c.lessLag); held != none {
+	if held := c.bestCopy(t, func(k int32) bool { return c.replicas[k].member == from }, c.lessLag); held != none {
 		c.note(kind, stop, t, from, none)
 	}
 }
@@ -257,10 +229,10 @@ func (c *copyLister) whyLearn(t int32) Reason {
 
 // noteDropped records that a member no longer has a copy it reported, unless the copy was promoted.
 func (c *copyLister) noteDropped(t, k int32) {
-	m := c.copies[k].member
+	m := c.replicas[k].member
 	i := c.members[m].instance
 	kind, why := MoveStopStandby, ReasonTooManyStandbys
-	if c.copies[k].learns {
+	if c.replicas[k].learns {
 		kind, why = MoveStopLearn, c.whyNoLearner(t)
 	}
 	switch {
@@ -276,7 +248,7 @@ func (c *copyLister) noteDropped(t, k int32) {
 
 // whyNoLearner returns why a learner goes: there is another, or the plan needs none.
 func (c *copyLister) whyNoLearner(t int32) Reason {
-	if k := c.learnerCopy(t); k != none && c.copies[k].learns || c.waits(t) {
+	if k := c.learnerCopy(t); k != none && c.replicas[k].learns || c.waits(t) {
 		return ReasonBetterLearner
 	}
 	return ReasonUnneeded

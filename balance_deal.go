@@ -5,75 +5,6 @@ import (
 	"slices"
 )
 
-// maxSpread bounds the table of instances x subtopologies (in cells) that keeps subtopologies spread. Beyond it, which takes
-// thousands of each, tasks are dealt out in id order instead.
-const maxSpread = 1 << 24
-
-// spread counts, for each instance and subtopology, the tasks that the instance is planned to have. Without cells it counts
-// nothing.
-type spread struct {
-	cells []int32
-	subs  int
-}
-
-func (r *round) newSpread() spread {
-	s := spread{subs: len(r.topology.subs)}
-	if s.subs*len(r.instances) <= maxSpread {
-		s.cells = r.int32s.zeros(s.subs * len(r.instances))
-	}
-	return s
-}
-
-// countSpread counts where every task is planned to be, when that is first asked for.
-func (r *round) countSpread() {
-	if r.spread.subs > 0 {
-		return
-	}
-	r.spread = r.newSpread()
-	for s := range r.topology.subs {
-		first, end := r.topology.start[s], r.topology.start[s+1]
-		status := r.status[first:end]
-		for p, m := range r.dest[first:end] {
-			switch {
-			case status[p] != placed:
-			case m >= 0 && r.learning == nil:
-				r.spread.add(int32(s), r.instanceBy[m], 1)
-			default:
-				r.spread.add(int32(s), r.plannedAt(first+int32(p)), 1)
-			}
-		}
-	}
-}
-
-func (s *spread) add(sub, i int32, n int32) {
-	if s.cells != nil {
-		s.cells[int(i)*s.subs+int(sub)] += n
-	}
-}
-
-func (s *spread) move(sub, from, to int32) {
-	s.add(sub, from, -1)
-	s.add(sub, to, 1)
-}
-
-// excess returns by how much instance i is above its share of a subtopology, times the capacity of all that stay (R4). What
-// leaves has no share.
-func (r *round) excess(i, sub int32) int64 {
-	if r.spread.cells == nil {
-		return 0
-	}
-	share := int64(0)
-	if r.instances[i].stays {
-		share = int64(r.topology.subs[sub].Partitions) * r.instances[i].capacity
-	}
-	return int64(r.spread.cells[int(i)*r.spread.subs+int(sub)])*r.staying - share
-}
-
-func (r *round) cost(t int32) int64 {
-	s := r.topology.subOf(t)
-	return r.topology.subs[s].cost(t - r.topology.start[s])
-}
-
 // segment is the part of a pool that belongs to one subtopology.
 type segment struct {
 	sub   int32
@@ -108,11 +39,11 @@ func (r *round) deal(pool []int32, room []int64, groups [][]int32, give func(t, 
 }
 
 // segments cuts a pool at the borders of subtopologies.
-func (r *round) segments(pool []int32) []segment {
+func (g *group) segments(pool []int32) []segment {
 	var segments []segment
 	for len(pool) > 0 {
-		sub := r.topology.subOf(pool[0])
-		end := r.topology.start[sub+1]
+		sub := g.topology.subOf(pool[0])
+		end := g.topology.start[sub+1]
 		n := 1
 		for n < len(pool) && pool[n] < end {
 			n++
@@ -322,7 +253,7 @@ func handOver(segments []segment, takers []int32, takes []int32, give func(t, i 
 }
 
 // dealInOrder is deal for more takers and subtopologies than a table is kept of: the takers take turns, one task each.
-func (r *round) dealInOrder(pool []int32, room []int64, groups [][]int32, give func(t, i int32)) {
+func (g *group) dealInOrder(pool []int32, room []int64, groups [][]int32, give func(t, i int32)) {
 	for _, group := range groups {
 		for gave := true; gave && len(pool) > 0; {
 			gave = false
