@@ -4,10 +4,12 @@
 // names, answers are missed or applied late, leaders forget, topologies change. It knows what every member truly runs, which a
 // leader only knows from reports. Each answer is held against the guarantees of docs/design.md: I1 to I6 by [assignor.Check], I1
 // once more against what truly runs, L3, every move with its reason, every deadline; and each answer must be the same when
-// everything is given in another order. When the events end, the group must settle in as many rounds as a formula says, with as few
+// everything is given in another order, or over the wire. When the events end, the group must settle in as many rounds as a formula says, with as few
 // moves as another says, in a state that is fair by a third; the formulas share no code with the library.
 //
-// A [Group] is the same without chance: everybody obeys, everything catches up.
+// A wild world ([Roam]) promises nothing: reports and memories say what cannot be. It is for comparing Assign with its naive twin.
+//
+// A [Group] is a world without chance: everybody obeys, everything catches up.
 package churn
 
 import "github.com/incremental-rebalance/assignor"

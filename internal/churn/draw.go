@@ -16,6 +16,7 @@ func newWorld(seed uint64, assign, again Assign) *World {
 		disks: map[string]diskState{}, last: map[assignor.TaskID]place{}, ran: map[assignor.TaskID]string{}, lost: map[assignor.TaskID]bool{},
 		idle: map[assignor.TaskID]int{}, hot: map[copyAt]bool{}, revoked: map[assignor.TaskID]bool{},
 	}
+	w.partitions = 16
 	w.mode = pick(w, assignor.OneRound, assignor.TwoRounds)
 	w.rejoin = pick(w, assignor.Conservative, assignor.Eager)
 	w.dirty = -10
@@ -54,6 +55,7 @@ func (w *World) drawConfig() {
 }
 
 func (w *World) drawTopology() {
+	w.config.Topology = nil
 	weighted, sparse := w.chance(25), w.chance(20)
 	stateless := pick(w, 0, 0, 30, 60)
 	id := int32(0)
@@ -61,7 +63,7 @@ func (w *World) drawTopology() {
 		if sparse {
 			id += w.rng.Int32N(5)
 		}
-		s := assignor.Subtopology{ID: id, Partitions: w.rng.Int32N(16), Stateless: w.chance(stateless)}
+		s := assignor.Subtopology{ID: id, Partitions: w.rng.Int32N(w.partitions), Stateless: w.chance(stateless)}
 		id++
 		if weighted {
 			s.Weight = pick[int32](w, 0, 1, 2, 3, 7, 1000)

@@ -14,30 +14,31 @@ import (
 // are old. Members obey through Member.Next. Every round is checked (see checkAnswer); a failure is a panic with a fault, which
 // [Play] turns into an error with the seed and the rows.
 type World struct {
-	assign  Assign // what is tried out
-	again   Assign // has to say the same of the same input in another order
-	rng     *rand.Rand
-	seed    uint64
-	config  assignor.Config
-	mode    assignor.HandoverMode
-	rejoin  assignor.RejoinMode
-	workers []*worker
-	memory  *assignor.Assignment       // the last answer that was delivered
-	older   []*assignor.Assignment     // what leaders remembered before
-	disks   map[string]diskState       // what vanished instances left, for when they come back
-	last    map[assignor.TaskID]place  // where each task was to run last
-	ran     map[assignor.TaskID]string // the instance that truly ran it last
-	lost    map[assignor.TaskID]bool   // tasks that L3 says nothing of until they run again
-	idle    map[assignor.TaskID]int    // for how many rounds a task has been running nowhere
-	hot     map[copyAt]bool            // which copies had caught up in the last round
-	revoked map[assignor.TaskID]bool   // tasks that the last answer told somebody to stop
-	named   int
-	rebuilt bool // the memory of this round is made of reports
-	all     bool // print all rounds
-	dirty   int  // the last round in which some member missed an answer or was slow to apply it
-	Rounds  int  // that it has decided
-	events  []string
-	log     []logged
+	assign     Assign // what is tried out
+	again      Assign // has to say the same of the same input in another order
+	rng        *rand.Rand
+	seed       uint64
+	config     assignor.Config
+	mode       assignor.HandoverMode
+	rejoin     assignor.RejoinMode
+	workers    []*worker
+	memory     *assignor.Assignment       // the last answer that was delivered
+	older      []*assignor.Assignment     // what leaders remembered before
+	disks      map[string]diskState       // what vanished instances left, for when they come back
+	last       map[assignor.TaskID]place  // where each task was to run last
+	ran        map[assignor.TaskID]string // the instance that truly ran it last
+	lost       map[assignor.TaskID]bool   // tasks that L3 says nothing of until they run again
+	idle       map[assignor.TaskID]int    // for how many rounds a task has been running nowhere
+	hot        map[copyAt]bool            // which copies had caught up in the last round
+	revoked    map[assignor.TaskID]bool   // tasks that the last answer told somebody to stop
+	named      int
+	partitions int32 // a subtopology has fewer
+	rebuilt    bool  // the memory of this round is made of reports
+	all        bool  // print all rounds
+	dirty      int   // the last round in which some member missed an answer or was slow to apply it
+	Rounds     int   // that it has decided
+	events     []string
+	log        []logged
 }
 
 // worker is one member: what it reports, and what it truly runs.
@@ -259,6 +260,9 @@ func (w *World) round(memory *assignor.Assignment) *assignor.Assignment {
 	a := w.decide(members, memory)
 	w.log[len(w.log)-1].out = a
 	w.checkAnswer(members, memory, a)
+	if w.Rounds%wireEvery == 0 {
+		w.checkWire(members, memory, a)
+	}
 	return a
 }
 

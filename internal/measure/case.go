@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/incremental-rebalance/assignor"
+	"github.com/incremental-rebalance/assignor/internal/churn"
 )
 
 // subtopologies is how many every group has, with the same number of tasks each.
@@ -120,15 +121,11 @@ func (in *Input) next(lag int64) error {
 	if err != nil {
 		return err
 	}
+	in.Members, in.Memory = churn.Obey(in.Members, answer, assignor.OneRound), answer
 	for m := range in.Members {
-		member := &in.Members[m]
-		if ma, ok := answer.For(member.ID); ok {
-			*member = member.Next(ma, assignor.OneRound)
-		}
-		for i := range member.Learners {
-			member.Learners[i].Lag = lag
+		for i := range in.Members[m].Learners {
+			in.Members[m].Learners[i].Lag = lag
 		}
 	}
-	in.Memory = answer
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/incremental-rebalance/assignor"
+	"github.com/incremental-rebalance/assignor/internal/churn"
 	"github.com/incremental-rebalance/assignor/internal/measure"
 )
 
@@ -112,8 +113,7 @@ func settle(in *measure.Input) (Settled, error) {
 			s.count(&in.Members[i], ma.Active)
 			more = more || len(ma.Learners) > 0
 			in.Members[i] = in.Members[i].Next(ma, assignor.OneRound)
-			catchUp(in.Members[i].Learners)
-			catchUp(in.Members[i].Standbys)
+			churn.CatchUp(&in.Members[i], assignor.Conservative)
 		}
 		in.Memory = answer
 		if s.Rounds > 10_000 {
@@ -144,11 +144,5 @@ func (s *Settled) count(member *assignor.Member, active []assignor.TaskID) {
 		if !warm[id] {
 			s.Cold++
 		}
-	}
-}
-
-func catchUp(copies []assignor.Replica) {
-	for i := range copies {
-		copies[i].Lag = 0
 	}
 }
