@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -175,18 +176,22 @@ func TestConstants(t *testing.T) {
 	}
 }
 
-// TestEnumTexts shows that every value has a text of its own, and that what is no value has no text but still prints.
+// TestEnumTexts shows that every value has a text of its own, which reads back, and that what is no value has no text but still
+// prints.
 func TestEnumTexts(t *testing.T) {
-	t.Run("RejoinMode", func(t *testing.T) { testEnum(t, assignor.Eager) })
-	t.Run("HandoverMode", func(t *testing.T) { testEnum(t, assignor.TwoRounds) })
-	t.Run("MoveKind", func(t *testing.T) { testEnum(t, assignor.MoveStopStandby) })
-	t.Run("Reason", func(t *testing.T) { testEnum(t, assignor.ReasonPreviousOwner) })
+	t.Run("RejoinMode", func(t *testing.T) { testEnum[assignor.RejoinMode](t, assignor.Eager) })
+	t.Run("HandoverMode", func(t *testing.T) { testEnum[assignor.HandoverMode](t, assignor.TwoRounds) })
+	t.Run("MoveKind", func(t *testing.T) { testEnum[assignor.MoveKind](t, assignor.MoveStopStandby) })
+	t.Run("Reason", func(t *testing.T) { testEnum[assignor.Reason](t, assignor.ReasonPreviousOwner) })
 }
 
 // testEnum checks an enum with all values from 0 to last, and perhaps more.
 func testEnum[E interface {
 	~uint8
 	text
+}, P interface {
+	*E
+	encoding.TextUnmarshaler
 }](t *testing.T, last E) {
 	t.Helper()
 	taken := map[string]bool{}
@@ -197,11 +202,20 @@ func testEnum[E interface {
 		if err == nil && (ended || string(marshaled) != value.String()) || err != nil && value <= last {
 			t.Errorf("value %d marshals as %q, %v and prints as %q", i, marshaled, err, value)
 		}
+		back := E(255)
+		if err == nil && (P(&back).UnmarshalText(marshaled) != nil || back != value) {
+			t.Errorf("value %d marshals as %q, which reads back as %v", i, marshaled, back)
+		}
 		ended = err != nil
 		if value.String() == "" || taken[value.String()] {
 			t.Errorf("value %d prints as %q, which is empty or taken", i, value)
 		}
 		taken[value.String()] = true
+	}
+	kept := last
+	err := P(&kept).UnmarshalText([]byte("whim"))
+	if err == nil || !strings.Contains(err.Error(), last.String()) || kept != last {
+		t.Errorf("no value reads as %v, with the error %v that does not name those that there are", kept, err)
 	}
 }
 

@@ -24,6 +24,11 @@ func (m HandoverMode) MarshalText() ([]byte, error) {
 	return enumText(handoverModeNames[:], m, "HandoverMode")
 }
 
+// UnmarshalText is the inverse of MarshalText. An error names the modes that there are.
+func (m *HandoverMode) UnmarshalText(text []byte) error {
+	return parseEnum(handoverModeNames[:], text, "HandoverMode", m)
+}
+
 // Next returns what m, obeying ma, reports in the next round. Its Active is ma.Active; with OneRound the tasks of
 // ma.Handover move to Revoked. A task of ma.Revoke is in neither, but its state is left as a copy. Copies that m had keep their
 // lag and age, what m ran until now is a copy with lag 0, new ones have [UnknownLag]. A task that m was still restoring, or runs

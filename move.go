@@ -4,15 +4,17 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Move is one decision that is not "stays where it was", with its reason. From and To are member ids, "" is nobody.
 // The first placement of a task that nobody held is no Move.
 type Move struct {
-	Task     TaskID
-	From, To string
-	Kind     MoveKind
-	Reason   Reason
+	Task   TaskID   `json:"task"`
+	From   string   `json:"from"`
+	To     string   `json:"to"`
+	Kind   MoveKind `json:"kind"`
+	Reason Reason   `json:"reason"`
 }
 
 // MoveKind says what changes for the task of a [Move].
@@ -139,7 +141,7 @@ func enumText[E ~uint8](names []string, value E, kind string) ([]byte, error) {
 func parseEnum[E ~uint8](names []string, text []byte, kind string, value *E) error {
 	i := slices.Index(names, string(text))
 	if i < 0 {
-		return fmt.Errorf("assignor: no %s %q", kind, text)
+		return fmt.Errorf("assignor: no %s %q, want %s", kind, text, strings.Join(names, " or "))
 	}
 	*value = E(i)
 	return nil

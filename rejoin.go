@@ -22,6 +22,11 @@ func (m RejoinMode) MarshalText() ([]byte, error) {
 	return enumText(rejoinModeNames[:], m, "RejoinMode")
 }
 
+// UnmarshalText is the inverse of MarshalText. An error names the modes that there are.
+func (m *RejoinMode) UnmarshalText(text []byte) error {
+	return parseEnum(rejoinModeNames[:], text, "RejoinMode", m)
+}
+
 // ShouldRejoin reports whether a member that holds these learners should call for a round now: whether any of them has
 // caught up (a known lag of at most config.AcceptableLag) and, with Conservative, none of the others is still worth waiting
 // for. A learner that has been at it for longer than config.LearnerTimeout (where that is not 0) holds nobody up. Without

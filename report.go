@@ -36,9 +36,9 @@ func (ma *MemberAssignment) list(which list) *[]TaskID {
 
 // Replica is a copy of a task's state that is not, or not yet, the running one.
 type Replica struct {
-	Task TaskID
-	Lag  int64         // records still to replay: 0 is caught up, UnknownLag (like any negative) where nobody knows
-	For  time.Duration // how long it has been at it, on its holder's clock
+	Task TaskID        `json:"task"`
+	Lag  int64         `json:"lag"`          // records still to replay: 0 is caught up, UnknownLag (like any negative) where nobody knows
+	For  time.Duration `json:"for,omitzero"` // how long it has been at it, on its holder's clock
 }
 
 // Member is what one member of the group reports when a round begins. A wrong report never fails the group: what cannot
