@@ -1,6 +1,10 @@
 package assignor
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/incremental-rebalance/assignor/internal/level"
+)
 
 // placeActives decides who runs each stateful or stateless task that has an owner or a copy (R1.1 to R1.4), and which tasks
 // wait for their instance (R7). What is left in r.orphans has neither (R1.5).
@@ -198,7 +202,7 @@ func (r *round) placeBack(t, i int32) bool {
 
 // compareLoad orders instances by their planned load for their capacity.
 func (r *round) compareLoad(a, b int32) int {
-	return compareRatios(r.load[a], r.instances[a].capacity, r.load[b], r.instances[b].capacity)
+	return level.CompareRatios(r.load[a], r.instances[a].capacity, r.load[b], r.instances[b].capacity)
 }
 
 // runHotCopy runs a task without owner from a copy that has caught up: on the staying instance with the lightest planned load,

@@ -3,6 +3,8 @@ package assignor
 import (
 	"cmp"
 	"slices"
+
+	"github.com/incremental-rebalance/assignor/internal/level"
 )
 
 // segment is the part of a pool that belongs to one subtopology.
@@ -72,7 +74,7 @@ func (r *round) takeTurns(segments []segment, room []int64, takers []int32, take
 				continue
 			}
 			var s int32
-			if all[k].less != nil {
+			if all[k].Less != nil {
 				s = all[k].next(segments, r.staying)
 			} else {
 				s = r.onlyWish(segments, i)
@@ -175,21 +177,21 @@ func (r *round) wishAlike(segments []segment, a, b int32) bool {
 // wishes ranks the segments by how far an instance is below its share of their subtopology.
 type wishes struct {
 	excess []int64 // by segment, how far it is above its share
-	ranking
+	level.Ranking
 }
 
 // use lets w keep its numbers in excess and items.
 func (w *wishes) use(excess []int64, items []int32) {
-	w.excess, w.items = excess, items
-	w.less = func(a, b int32) bool { return w.excess[a] < w.excess[b] || w.excess[a] == w.excess[b] && a < b }
+	w.excess, w.Items = excess, items
+	w.Less = func(a, b int32) bool { return w.excess[a] < w.excess[b] || w.excess[a] == w.excess[b] && a < b }
 }
 
 func (w *wishes) set(r *round, segments []segment, i int32) {
 	for s := range segments {
 		w.excess[s] = r.excess(i, segments[s].sub)
-		w.items[s] = int32(s)
+		w.Items[s] = int32(s)
 	}
-	w.init()
+	w.Init()
 }
 
 // first returns the segments of the first n turns, if none runs out. A task more in a subtopology is worth as much as the capacity of
@@ -204,19 +206,19 @@ func (w *wishes) first(n, capacity int64) []int32 {
 
 // next returns the first segment that has tasks left, of which one is taken; none where none has.
 func (w *wishes) next(segments []segment, capacity int64) int32 {
-	for len(w.items) > 0 {
-		if segments[w.items[0]].left > 0 {
+	for len(w.Items) > 0 {
+		if segments[w.Items[0]].left > 0 {
 			return w.take(capacity)
 		}
-		w.settleTop(false)
+		w.SettleTop(false)
 	}
 	return none
 }
 
 func (w *wishes) take(capacity int64) int32 {
-	s := w.items[0]
+	s := w.Items[0]
 	w.excess[s] += capacity
-	w.down(0)
+	w.SettleTop(true)
 	return s
 }
 

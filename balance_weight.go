@@ -3,6 +3,8 @@ package assignor
 import (
 	"cmp"
 	"slices"
+
+	"github.com/incremental-rebalance/assignor/internal/level"
 )
 
 // weighing is the rule of R4 for tasks of several weights. There a target in load units need not be reachable, so it decides move
@@ -25,7 +27,7 @@ func (r *round) newWeighing(k *kind, d demand, total int64) *weighing {
 			w.clear(i)
 			continue
 		}
-		w.lo[i], w.hi[i] = fairRange(total, r.instances[i].capacity, r.staying, r.config.ImbalancePercent)
+		w.lo[i], w.hi[i] = level.Range(total, r.instances[i].capacity, r.staying, r.config.ImbalancePercent)
 		w.load[i] = d.have.load(k, i)
 		if d.base != nil {
 			w.load[i] += d.base[i]
@@ -62,7 +64,7 @@ func (w *weighing) add(class, i int32, n int64) {
 func (w *weighing) fill() counts {
 	for class, x := range w.kind.weights {
 		harm := func(i int32) int64 { return w.distance(i, w.load[i]+x) - w.distance(i, w.load[i]) }
-		h := ranking{less: func(a, b int32) bool {
+		h := level.Ranking{Less: func(a, b int32) bool {
 			ha, hb := harm(a), harm(b)
 			if fa, fb := w.demand.receives(int(a)) && ha <= 0, w.demand.receives(int(b)) && hb <= 0; fa != fb {
 				return fa
@@ -74,20 +76,20 @@ func (w *weighing) fill() counts {
 		}}
 		for i := range w.instances {
 			if w.instances[i].stays && (w.demand.overflows(i) || w.demand.receives(i)) {
-				h.items = append(h.items, int32(i))
+				h.Items = append(h.Items, int32(i))
 			}
 		}
-		h.init()
-		for n := w.incoming[class]; n > 0 && len(h.items) > 0; n-- {
-			w.add(int32(class), h.items[0], 1)
-			h.settleTop(true)
+		h.Init()
+		for n := w.incoming[class]; n > 0 && len(h.Items) > 0; n-- {
+			w.add(int32(class), h.Items[0], 1)
+			h.SettleTop(true)
 		}
 	}
 	return w.count
 }
 
 func (w *weighing) lighter(a, b int32) bool {
-	return cmp.Or(compareRatios(w.load[a], w.instances[a].capacity, w.load[b], w.instances[b].capacity), cmp.Compare(a, b)) < 0
+	return cmp.Or(level.CompareRatios(w.load[a], w.instances[a].capacity, w.load[b], w.instances[b].capacity), cmp.Compare(a, b)) < 0
 }
 
 // level returns the counts after all moves that shrink the distances. Learners in place go first.
@@ -145,10 +147,10 @@ func (w *weighing) sweep() bool {
 	givers, takers := w.givers(), w.takers()
 	gave, took := make([]bool, len(w.instances)), make([]bool, len(w.instances))
 	moved := false
-	for len(givers.items) > 0 && len(takers.items) > 0 {
-		from, to := givers.items[0], takers.items[0]
+	for len(givers.Items) > 0 && len(takers.Items) > 0 {
+		from, to := givers.Items[0], takers.Items[0]
 		if gave[to] {
-			takers.settleTop(false)
+			takers.SettleTop(false)
 			continue
 		}
 		class := none
@@ -156,48 +158,48 @@ func (w *weighing) sweep() bool {
 			class = w.bestClass(from, to)
 		}
 		if class == none {
-			givers.settleTop(false)
+			givers.SettleTop(false)
 			continue
 		}
 		w.move(class, from, to)
 		gave[from], took[to], moved = true, true, true
-		givers.settleTop(true)
-		takers.settleTop(true)
+		givers.SettleTop(true)
+		takers.SettleTop(true)
 	}
 	return moved
 }
 
 // givers ranks the instances by what they have above the lower end of their range, as it is when they are ranked: what they take
 // meanwhile does not count, because then they do not give.
-func (w *weighing) givers() ranking {
+func (w *weighing) givers() level.Ranking {
 	taken := slices.Clone(w.load)
-	h := ranking{less: func(a, b int32) bool {
+	h := level.Ranking{Less: func(a, b int32) bool {
 		above := func(i int32) int64 { return min(w.load[i], taken[i]) - w.lo[i] }
 		return cmp.Or(cmp.Compare(above(b), above(a)), cmp.Compare(a, b)) < 0
 	}}
 	for i := range w.instances {
 		if w.instances[i].stays {
-			h.items = append(h.items, int32(i))
+			h.Items = append(h.Items, int32(i))
 		}
 	}
-	h.init()
+	h.Init()
 	return h
 }
 
 // takers ranks the instances that receive by their room below the upper end of their range; what they give meanwhile does not
 // count, because then they do not take.
-func (w *weighing) takers() ranking {
+func (w *weighing) takers() level.Ranking {
 	given := slices.Clone(w.load)
-	h := ranking{less: func(a, b int32) bool {
+	h := level.Ranking{Less: func(a, b int32) bool {
 		room := func(i int32) int64 { return w.hi[i] - max(w.load[i], given[i]) }
 		return cmp.Or(cmp.Compare(room(b), room(a)), cmp.Compare(a, b)) < 0
 	}}
 	for i := range w.instances {
 		if w.instances[i].stays && w.demand.receives(i) {
-			h.items = append(h.items, int32(i))
+			h.Items = append(h.Items, int32(i))
 		}
 	}
-	h.init()
+	h.Init()
 	return h
 }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/incremental-rebalance/assignor/internal/level"
 )
 
 // picker takes tasks from one instance, one at a time: from its fullest member, there from the subtopology that the instance is
@@ -13,7 +15,7 @@ type picker struct {
 	instance int32
 	members  []pickMember
 	groups   []pickGroup
-	heaps    []ranking // of groups, by member, then class of tasks
+	heaps    []level.Ranking // of groups, by member, then class of tasks
 	classes  int
 	less     func(a, b int32) bool
 }
@@ -52,7 +54,7 @@ func (r *round) newPicker(i int32, tasks []int32) *picker {
 		tasks = tasks[n:]
 	}
 	for k := range p.heaps {
-		p.heaps[k].init()
+		p.heaps[k].Init()
 	}
 	return p
 }
@@ -80,7 +82,7 @@ func (p *picker) addGroup(tasks []int32) {
 		}
 	}
 	h := p.heap(&p.members[len(p.members)-1], p.classOfSub(sub))
-	h.items = append(h.items, int32(len(p.groups)))
+	h.Items = append(h.Items, int32(len(p.groups)))
 	p.groups = append(p.groups, pickGroup{sub, tasks, p.excess(p.instance, sub)})
 }
 
@@ -88,14 +90,16 @@ func (p *picker) addGroup(tasks []int32) {
 func (p *picker) addHeap() {
 	if n := len(p.heaps); n < cap(p.heaps) {
 		p.heaps = p.heaps[:n+1]
-		p.heaps[n].items = p.heaps[n].items[:0]
+		p.heaps[n].Items = p.heaps[n].Items[:0]
 	} else {
-		p.heaps = append(p.heaps, ranking{})
+		p.heaps = append(p.heaps, level.Ranking{})
 	}
-	p.heaps[len(p.heaps)-1].less = p.less
+	p.heaps[len(p.heaps)-1].Less = p.less
 }
 
-func (p *picker) heap(pm *pickMember, class int32) *ranking { return &p.heaps[pm.first+int(class)] }
+func (p *picker) heap(pm *pickMember, class int32) *level.Ranking {
+	return &p.heaps[pm.first+int(class)]
+}
 
 func (p *picker) lessGroup(a, b int32) bool {
 	if p.groups[a].excess != p.groups[b].excess {
@@ -112,11 +116,11 @@ func (p *picker) next(class int32, fits func(t int32) bool) int32 {
 			return none
 		}
 		h := p.heap(pm, class)
-		g := &p.groups[h.items[0]]
+		g := &p.groups[h.Items[0]]
 		for now := p.excess(p.instance, g.sub); now < g.excess; now = p.excess(p.instance, g.sub) {
 			g.excess = now
-			h.settleTop(true)
-			g = &p.groups[h.items[0]]
+			h.SettleTop(true)
+			g = &p.groups[h.Items[0]]
 		}
 		t := g.tasks[0]
 		g.tasks = g.tasks[1:]
@@ -126,7 +130,7 @@ func (p *picker) next(class int32, fits func(t int32) bool) int32 {
 			p.spread.add(g.sub, p.instance, -1)
 			g.excess = p.excess(p.instance, g.sub)
 		}
-		h.settleTop(len(g.tasks) > 0)
+		h.SettleTop(len(g.tasks) > 0)
 		if taken {
 			return t
 		}
@@ -140,7 +144,7 @@ func (p *picker) fullest(class int32) *pickMember {
 	var best *pickMember
 	for i := range p.members {
 		pm := &p.members[i]
-		if len(p.heap(pm, class).items) == 0 {
+		if len(p.heap(pm, class).Items) == 0 {
 			continue
 		}
 		if best == nil || p.fuller(pm.member, best.member) {
@@ -151,7 +155,7 @@ func (p *picker) fullest(class int32) *pickMember {
 }
 
 func (r *round) fuller(a, b int32) bool {
-	return compareRatios(int64(r.memberTasks[a]), r.members[a].capacity, int64(r.memberTasks[b]), r.members[b].capacity) > 0
+	return level.CompareRatios(int64(r.memberTasks[a]), r.members[a].capacity, int64(r.memberTasks[b]), r.members[b].capacity) > 0
 }
 
 // memberOf returns the member that a placed task is with, as far as that is decided before R8.

@@ -1,6 +1,10 @@
 package assignor
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/incremental-rebalance/assignor/internal/level"
+)
 
 // listCopies decides which member of its instance holds each learner and standby (R8) and lists them: a copy stays with its
 // member, a new one goes to the member with the least of everything.
@@ -204,7 +208,7 @@ func (c *copyLister) notePassedOn(t, from, to int32) {
 }
 
 func (c *copyLister) freer(a, b int32) bool {
-	return compareRatios(c.everything[a], c.members[a].capacity, c.everything[b], c.members[b].capacity) < 0
+	return level.CompareRatios(c.everything[a], c.members[a].capacity, c.everything[b], c.members[b].capacity) < 0
 }
 
 // noteStart records a new learner or standby.

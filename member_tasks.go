@@ -3,6 +3,8 @@ package assignor
 import (
 	"cmp"
 	"slices"
+
+	"github.com/incremental-rebalance/assignor/internal/level"
 )
 
 // chooseMembers decides which member of its instance runs each task (R8): every member keeps what it has, as far as that leaves
@@ -116,7 +118,7 @@ func (s *siblings) even() bool {
 		sum += s.members[m].capacity
 	}
 	for k, m := range s.crew {
-		lo, hi := fairRange(total, s.members[m].capacity, sum, 0)
+		lo, hi := level.Range(total, s.members[m].capacity, sum, 0)
 		if n := int64(len(s.keep[k])); n < lo || n > hi {
 			return false
 		}
@@ -137,30 +139,30 @@ func (s *siblings) keeper(t int32) (int, bool) {
 // copies of what is coming. Where it is frozen nobody gives up a task.
 func (s *siblings) targets(frozen bool) []int64 {
 	n := len(s.crew)
-	s.block = slices.Grow(s.block[:0], (1+levellingColumns)*n)[:(1+levellingColumns)*n]
+	s.block = slices.Grow(s.block[:0], (1+level.Columns)*n)[:(1+level.Columns)*n]
 	clear(s.block)
-	l := levellingIn(s.block[n:], n)
-	l.prefer, l.incoming = s.block[:n], int64(len(s.coming))
-	total, sum := l.incoming, int64(0)
+	l := level.New(s.block[n:], n)
+	l.Prefer, l.Incoming = s.block[:n], int64(len(s.coming))
+	total, sum := l.Incoming, int64(0)
 	for k, m := range s.crew {
-		l.capacity[k], l.have[k] = s.members[m].capacity, int64(len(s.keep[k]))
-		l.prefer[k] = l.have[k]
-		total += l.have[k]
-		sum += l.capacity[k]
+		l.Capacity[k], l.Have[k] = s.members[m].capacity, int64(len(s.keep[k]))
+		l.Prefer[k] = l.Have[k]
+		total += l.Have[k]
+		sum += l.Capacity[k]
 	}
 	for _, t := range s.coming {
 		if k, ok := slices.BinarySearch(s.crew, s.by(t)); ok {
-			l.prefer[k]++
+			l.Prefer[k]++
 		}
 	}
-	for k, have := range l.have {
-		l.lo[k], l.hi[k] = fairRange(total, l.capacity[k], sum, 0)
-		l.floor[k] = l.lo[k]
+	for k, have := range l.Have {
+		l.Low[k], l.High[k] = level.Range(total, l.Capacity[k], sum, 0)
+		l.Floor[k] = l.Low[k]
 		if frozen {
-			l.floor[k], l.raise[k], l.lo[k], l.hi[k] = have, max(l.lo[k], have), have, max(l.hi[k], have)
+			l.Floor[k], l.First[k], l.Low[k], l.High[k] = have, max(l.Low[k], have), have, max(l.High[k], have)
 		}
 	}
-	return l.targets()
+	return l.Targets()
 }
 
 // release makes members give up what they have above their target: first what has stopped anyway, then stateless tasks.
@@ -198,9 +200,9 @@ func firstTrue(a, b bool) int {
 // room, then to the lightest with room.
 func (s *siblings) settle(target []int64) {
 	count := make([]int64, len(s.crew))
-	h := ranking{less: func(a, b int32) bool {
+	h := level.Ranking{Less: func(a, b int32) bool {
 		ma, mb := s.crew[a], s.crew[b]
-		return cmp.Or(compareRatios(count[a], s.members[ma].capacity, count[b], s.members[mb].capacity), cmp.Compare(a, b)) < 0
+		return cmp.Or(level.CompareRatios(count[a], s.members[ma].capacity, count[b], s.members[mb].capacity), cmp.Compare(a, b)) < 0
 	}}
 	for k := range s.crew {
 		count[k] = int64(len(s.keep[k]))
@@ -216,17 +218,17 @@ func (s *siblings) settle(target []int64) {
 	})
 	for k := range s.crew {
 		if count[k] < target[k] {
-			h.items = append(h.items, int32(k))
+			h.Items = append(h.Items, int32(k))
 		}
 	}
-	h.init()
+	h.Init()
 	for _, t := range s.coming {
-		k := h.items[0]
+		k := h.Items[0]
 		if s.owner[t] != none && s.owner[t] == s.by(t) {
 			s.setWhy(t, ReasonMemberLeaving)
 		}
 		s.dest[t] = s.crew[k]
 		count[k]++
-		h.settleTop(count[k] < target[k])
+		h.SettleTop(count[k] < target[k])
 	}
 }

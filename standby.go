@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/incremental-rebalance/assignor/internal/level"
 )
 
 // standbys is the state of placeStandbys: by instance numbers, so that the members are a later step.
@@ -109,7 +111,7 @@ func (s *standbys) countReported() {
 	s.lo, s.hi = s.int64s.zeros(len(s.instances)), s.int64s.zeros(len(s.instances))
 	for i := range s.instances {
 		if s.instances[i].stays {
-			s.lo[i], s.hi[i] = fairRange(s.total, s.instances[i].capacity, s.round.staying, s.config.ImbalancePercent)
+			s.lo[i], s.hi[i] = level.Range(s.total, s.instances[i].capacity, s.round.staying, s.config.ImbalancePercent)
 		}
 	}
 }
@@ -371,7 +373,7 @@ func (s *standbys) betterHolder(t, a, b int32) bool {
 }
 
 func (s *standbys) compareCount(a, b int32) int {
-	return compareRatios(s.count[a], s.instances[a].capacity, s.count[b], s.instances[b].capacity)
+	return level.CompareRatios(s.count[a], s.instances[a].capacity, s.count[b], s.instances[b].capacity)
 }
 
 // eligible returns how many instances may keep a standby of the task.

@@ -3,6 +3,8 @@ package assignor
 import (
 	"cmp"
 	"slices"
+
+	"github.com/incremental-rebalance/assignor/internal/level"
 )
 
 // improveTags moves standbys that share tag values with other copies of their task where they need not.
@@ -129,15 +131,15 @@ func (s *standbys) gain(from, to int32) int64 {
 }
 
 func (s *standbys) targets() []int64 {
-	l := levellingIn(s.int64s.zeros(levellingColumns*len(s.instances)), len(s.instances))
+	l := level.New(s.int64s.zeros(level.Columns*len(s.instances)), len(s.instances))
 	for i := range s.instances {
-		l.capacity[i] = s.instances[i].capacity
+		l.Capacity[i] = s.instances[i].capacity
 		if s.instances[i].stays {
-			l.have[i], l.lo[i], l.hi[i], l.floor[i] = s.count[i], s.lo[i], s.hi[i], s.lo[i]
+			l.Have[i], l.Low[i], l.High[i], l.Floor[i] = s.count[i], s.lo[i], s.hi[i], s.lo[i]
 		}
 	}
-	l.prefer = l.have
-	return l.targets()
+	l.Prefer = l.Have
+	return l.Targets()
 }
 
 // tasksByHolder returns, for each instance that admit accepts, the tasks that it keeps standbys of.
