@@ -25,7 +25,8 @@ type Balancer struct {
 	client    *kgo.Client
 	memberID  string
 	local     *local
-	partition map[string]int32 // the last known number of partitions of each topic
+	partition map[string]int32    // the last known number of partitions of each topic
+	ghosts    map[int32]time.Time // since when it knows, as leader, that tasks of a subtopology have no partition
 	sent      sentReport
 	elected   *round     // the round that this member is asked to decide
 	decided   *decision  // its answer, until it is delivered
@@ -172,13 +173,13 @@ func (b *Balancer) metadata(meta kmsg.ConsumerMemberMetadata, frame []byte, owne
 // parseSyncAssignment returns the partitions of an assignment. It never fails: of bytes that nobody can read, the member
 // keeps what it has.
 func (b *Balancer) parseSyncAssignment(data []byte) (assigned map[string][]int32, err error) {
-	assigned, err = b.parse(data)
-	b.sessionTroubles(err)
+	assigned, told, err := b.parse(data)
+	b.sessionTroubles(told, err)
 	return assigned, nil
 }
 
 // parse begins the session of an assignment. The error says what of it could not be read; a panic is one.
-func (b *Balancer) parse(data []byte) (assigned map[string][]int32, err error) {
+func (b *Balancer) parse(data []byte) (assigned map[string][]int32, told notes, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("franz: panic while reading an assignment, the previous one stays: %v", p)
@@ -190,33 +191,43 @@ func (b *Balancer) parse(data []byte) (assigned map[string][]int32, err error) {
 		assigned = b.previous()
 		b.begin(assigned, nil, nil)
 		b.askIn(assignor.RevokeRetry, "an assignment could not be read")
-		return assigned, fmt.Errorf("franz: assignment of %d bytes cannot be read, the previous one stays: %w", len(data), err)
+		return assigned, told, fmt.Errorf("franz: assignment of %d bytes cannot be read, the previous one stays: %w", len(data), err)
 	}
 	assigned = map[string][]int32{}
 	for _, t := range ka.Topics {
 		assigned[t.Topic] = append(assigned[t.Topic], t.Partitions...)
 	}
+	if frame := ka.AppendTo(nil); len(frame) < len(data) {
+		told = readNotes(data[len(frame):])
+	}
 	ma, memory, err := assignor.Decode(ka.UserData)
 	if err == nil {
+		b.topology.complete(assigned, ma.Active)
 		if ma.FollowUp {
 			time.Sleep(followUpGrace)
 		}
 		b.begin(assigned, &ma, memory)
-		return assigned, nil
+		return assigned, told, nil
 	}
+	b.topology.complete(assigned, told.keeps)
 	b.begin(assigned, nil, nil)
 	if len(ka.UserData) > 0 || len(assigned) == 0 {
 		b.askIn(assignor.RevokeRetry, "an assignment could not be read")
 	}
 	if len(ka.UserData) == 0 { // the leader could not send more, and tries again
-		return assigned, nil
+		return assigned, told, nil
 	}
-	return assigned, fmt.Errorf("franz: the assignment's user data cannot be read, copies stay as they are: %w", err)
+	return assigned, told, fmt.Errorf("franz: the assignment's user data cannot be read, copies stay as they are: %w", err)
 }
 
 // sessionTroubles makes known what is wrong in the session that has just begun, and what no longer is. Unread is what could not
-// be read of its assignment.
-func (b *Balancer) sessionTroubles(unread error) {
+// be read of its assignment, told what the leader says.
+func (b *Balancer) sessionTroubles(told notes, unread error) {
+	topics := found{}
+	for _, f := range told.frozen {
+		topics.add(fmt.Sprint("subtopology ", f.sub), b.topology.describe(f))
+	}
+	b.trouble(TroubleTopics, topics)
 	b.troubled(TroubleAssignment, unread)
 	b.troubled(TroublePlace, nil)
 	if b.Leader() {
@@ -293,7 +304,7 @@ func (b *Balancer) lead(d *decision, generation int32, now time.Time) {
 		}
 		b.timers.lead(b, d.assignment.NextRebalance)
 	}
-	if !d.repeated {
+	if !d.again {
 		b.retry = 0
 		return
 	}
@@ -324,7 +335,7 @@ type fallback struct {
 func (f fallback) ParseSyncAssignment(data []byte) (map[string][]int32, error) {
 	assigned, err := f.GroupBalancer.ParseSyncAssignment(data)
 	if err == nil {
-		f.b.sessionTroubles(f.follow(assigned))
+		f.b.sessionTroubles(notes{}, f.follow(assigned))
 	}
 	return assigned, err
 }

@@ -273,3 +273,16 @@ func (c *cluster) onlyMoved(want int) {
 	assert.Len(c.t, tasks, moved, "only those paused: %v", tasks)
 	assert.Less(c.t, longest, c.shortly())
 }
+
+func (c *cluster) deleteTopic(name string) {
+	c.t.Helper()
+	admin := c.admin()
+	defer admin.Close()
+	req := kmsg.NewPtrDeleteTopicsRequest()
+	top := kmsg.NewDeleteTopicsRequestTopic()
+	top.Topic = &name
+	req.Topics, req.TopicNames = append(req.Topics, top), append(req.TopicNames, name)
+	resp, err := req.RequestWith(c.t.Context(), admin)
+	require.NoError(c.t, err)
+	require.NoError(c.t, kerr.ErrorForCode(resp.Topics[0].ErrorCode))
+}

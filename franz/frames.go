@@ -17,7 +17,7 @@ const (
 
 // encode returns the payloads as assignments of Kafka's consumer protocol, all within the budget.
 func (r *round) encode(a *assignor.Assignment) (plan, error) {
-	used := r.size
+	used := r.size + len(a.Members)*len(notes{frozen: r.frozen}.append(nil))
 	for i := range a.Members {
 		ma := &a.Members[i]
 		used += frameBytes + r.b.topology.partitionBytes(ma.Active) + 2*len(ma.Member) + perMember
@@ -30,13 +30,14 @@ func (r *round) encode(a *assignor.Assignment) (plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w (the group's budget of %d bytes, of which metadata and partitions take %d)", err, r.b.config.Budget, used)
 	}
-	return r.b.topology.frames(a, payloads), nil
+	return r.b.topology.frames(a, payloads, r.frozen), nil
 }
 
-// frames returns the payloads as assignments of Kafka's consumer protocol, with the partitions of what each member runs. They
-// share one array.
-func (t *topology) frames(a *assignor.Assignment, payloads [][]byte) plan {
-	size := 0
+// frames returns the payloads as assignments of Kafka's consumer protocol, with the partitions of what each member runs and notes.
+// Members without a payload are told what else they keep. The frames share one array.
+func (t *topology) frames(a *assignor.Assignment, payloads [][]byte, stuck []frozen) plan {
+	told := notes{frozen: stuck}.append(nil)
+	size := len(told) * len(a.Members)
 	for i := range a.Members {
 		size += frameBytes + t.partitionBytes(a.Members[i].Active) + len(payloads[i])
 	}
@@ -44,7 +45,10 @@ func (t *topology) frames(a *assignor.Assignment, payloads [][]byte) plan {
 	for i := range a.Members {
 		ma, first := &a.Members[i], len(buf)
 		frame := kmsg.ConsumerMemberAssignment{Version: 2, Topics: t.partitions(ma.Active), UserData: payloads[i]}
-		buf = frame.AppendTo(buf)
+		buf = append(frame.AppendTo(buf), told...)
+		if len(payloads[i]) == 0 {
+			buf = notes{keeps: t.unknown(ma.Active)}.append(buf)
+		}
 		p[i] = kmsg.SyncGroupRequestGroupAssignment{MemberID: ma.Member, MemberAssignment: buf[first:len(buf):len(buf)]}
 	}
 	return p

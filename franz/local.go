@@ -34,6 +34,9 @@ func newLocal(config *Config, t *topology) *local {
 	l := &local{config: config, topology: t, held: map[assignor.TaskID]held{}}
 	if config.Local != nil {
 		for _, r := range config.Local() {
+			if !t.has(r.Task) {
+				continue // left by an earlier Topology: nobody would ever ask for it
+			}
 			l.held[r.Task] = held{lag: max(assignor.UnknownLag, r.Lag)}
 		}
 	}
@@ -57,6 +60,9 @@ func (l *local) adopt(assigned map[string][]int32, ma *assignor.MemberAssignment
 func (l *local) keepCopies(before []assignor.TaskID, keepAll bool, now time.Time) map[assignor.TaskID]held {
 	kept := map[assignor.TaskID]held{}
 	keep := func(task assignor.TaskID, otherwise int64, since time.Time) {
+		if !l.topology.has(task) {
+			return // the leader's Topology is another
+		}
 		h, had := l.held[task]
 		if !had {
 			h.lag = otherwise

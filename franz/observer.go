@@ -25,6 +25,7 @@ type Round struct {
 	Metadata   int           // bytes of all members' metadata
 	Assignment int           // bytes of all assignments
 	Repeated   bool          // trouble: what is was repeated
+	Frozen     int           // subtopologies that stay as they are: see TroubleTopics
 	Took       time.Duration // to decide and to encode
 }
 

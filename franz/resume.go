@@ -21,7 +21,7 @@ func (r *round) resume(delivered assignor.MemberAssignment, memory *assignor.Ass
 		return &decision{resumed: true, differs: true}
 	}
 	own := slices.IndexFunc(a.Members, func(ma assignor.MemberAssignment) bool { return ma.Member == r.info.LeaderID })
-	d = &decision{assignment: a, resumed: true}
+	d = &decision{assignment: a, resumed: true, again: r.again}
 	// A deadline counts from reports that are as old as the generation, which nobody knows: only new reports tell.
 	d.differs = a.NextRebalance > 0 || own < 0 || !sameTasks(a.Members[own], delivered, true)
 	if memory == nil || d.differs {
@@ -48,10 +48,6 @@ func (r *round) decideAgain() (a *assignor.Assignment, err error) {
 			counts[topic] = int32(len(meta.Partitions))
 		}
 	}
-	config, memory, err := r.prepare(counts)
-	if err != nil {
-		return nil, err
-	}
 	reports := slices.Clone(r.reports)
 	for i := range reports {
 		if reports[i].ID == r.info.LeaderID {
@@ -59,7 +55,8 @@ func (r *round) decideAgain() (a *assignor.Assignment, err error) {
 			reports[i].ID = r.info.LeaderID
 		}
 	}
-	return assignor.Assign(reports, memory, config)
+	a, _, err = r.assign(reports, counts)
+	return a, err
 }
 
 // sameTasks reports whether two members run and stop the same, and keep the same copies.

@@ -19,6 +19,8 @@ type round struct {
 	unread  []int // the indexes of those that could not be read
 	size    int   // bytes of all metadata
 	info    kgo.BalanceInfo
+	frozen  []frozen // the subtopologies that stay as they are
+	again   bool     // the round has something to try again, though it could be decided
 }
 
 // decision is what a leader answered.
@@ -26,7 +28,7 @@ type decision struct {
 	assignment *assignor.Assignment
 	resumed    bool // the leader has restarted, and nobody has asked it,
 	differs    bool // and what was delivered to the members is something else, or there is a deadline to keep
-	repeated   bool // there was trouble
+	again      bool // there was trouble, and it is to be tried again
 }
 
 // delivered reports whether the decision is the one of which this came back to the member.
@@ -138,11 +140,11 @@ func (r *round) Balance(counts map[string]int32) kgo.IntoSyncAssignment {
 	}
 	b.troubled(TroubleRound, err)
 	b.mu.Lock()
-	b.decided = &decision{assignment: a, repeated: err != nil}
+	b.decided = &decision{assignment: a, again: err != nil || r.again}
 	b.mu.Unlock()
 	done := Round{
 		Generation: r.info.Generation, Members: len(r.reports), Moves: len(a.Moves), Metadata: r.size,
-		Repeated: err != nil, Took: time.Since(start),
+		Repeated: err != nil, Frozen: len(r.frozen), Took: time.Since(start),
 	}
 	for i := range p {
 		done.Assignment += len(p[i].MemberAssignment)
@@ -160,16 +162,32 @@ func (r *round) Balance(counts map[string]int32) kgo.IntoSyncAssignment {
 // decide assigns and encodes. A panic is an error.
 func (r *round) decide(counts map[string]int32) (a *assignor.Assignment, p plan, err error) {
 	defer recovered(&err)
-	config, memory, err := r.prepare(counts)
+	a, memory, err := r.assign(r.reports, counts)
 	if err != nil {
-		return nil, nil, err
-	}
-	if a, err = assignor.Assign(r.reports, memory, config); err != nil {
 		return nil, nil, err
 	}
 	r.insist(a, memory)
 	p, err = r.encode(a)
 	return a, p, err
+}
+
+// assign decides on the subtopologies whose numbers of tasks are known; what there is of others stays as it is.
+func (r *round) assign(reports []assignor.Member, counts map[string]int32) (a *assignor.Assignment, memory *assignor.Assignment, err error) {
+	now := time.Now()
+	r.b.mu.Lock()
+	config, memory := r.prepare(counts, now)
+	s := sizesOf(config.Topology)
+	reports, young := r.b.exorcise(reports, s, now)
+	r.b.mu.Unlock()
+	r.again = young || len(r.frozen) > 0
+	if len(config.Topology) == 0 {
+		return repetition(reports, memory, config.Generation), memory, nil
+	}
+	if a, err = assignor.Assign(reports, memory, config); err != nil {
+		return nil, nil, err
+	}
+	s.hold(a, reports)
+	return a, memory, nil
 }
 
 // maxInsist bounds the rounds in a row that follow up on a missed order: one that is always missed must not keep the others busy.
@@ -203,22 +221,18 @@ func recovered(err *error) {
 	}
 }
 
-// prepare returns the config of this round, and the memory.
-func (r *round) prepare(counts map[string]int32) (assignor.Config, *assignor.Assignment, error) {
+// prepare returns the config of this round, and the memory. The Balancer's lock is held.
+func (r *round) prepare(counts map[string]int32, now time.Time) (assignor.Config, *assignor.Assignment) {
 	b := r.b
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	config := b.config.Assignor
-	sized, err := b.topology.sized(counts, b.partition)
+	config.Topology, r.frozen = b.topology.known(func(topic string) int32 {
+		return partitionsOf(b.client, topic, counts[topic], b.partition[topic])
+	})
 	remember(b.partition, counts)
-	if err != nil {
-		return config, nil, err
-	}
-	config.Topology = sized
 	config.Generation = r.info.Generation
-	memory, since := r.recall(b.memory, time.Now())
+	memory, since := r.recall(b.memory, now)
 	config.SincePrevious = since
-	return config, memory, nil
+	return config, memory
 }
 
 // recall returns the memory: this member's own unless the reports know a newer one, and nil where nobody has ever been
@@ -273,7 +287,7 @@ func (r *round) repeat() (a *assignor.Assignment, p plan) {
 	if p, err := r.tryEncode(a); err == nil {
 		return a, p
 	}
-	return a, r.b.topology.frames(a, make([][]byte, len(a.Members)))
+	return a, r.b.topology.frames(a, make([][]byte, len(a.Members)), r.frozen)
 }
 
 // unsent is the generation of an assignment that nobody gets: no member is ever in it.
@@ -309,10 +323,7 @@ func repetition(reports []assignor.Member, memory *assignor.Assignment, generati
 		a.Departed = slices.Clone(memory.Departed)
 	}
 	for i := range now {
-		k, known := slices.BinarySearchFunc(a.Members, now[i].ID, func(ma assignor.MemberAssignment, id string) int {
-			return strings.Compare(ma.Member, id)
-		})
-		if known {
+		if k, known := indexOf(a, now[i].ID); known {
 			ma := &a.Members[k]
 			ma.Learners, ma.Standbys = tasksOf(now[i].Learners, ma.Active), tasksOf(now[i].Standbys, ma.Active)
 		}
@@ -321,6 +332,13 @@ func repetition(reports []assignor.Member, memory *assignor.Assignment, generati
 		a.Members[i].Generation = a.Generation
 	}
 	return a
+}
+
+// indexOf returns the place of a member in an assignment.
+func indexOf(a *assignor.Assignment, member string) (int, bool) {
+	return slices.BinarySearchFunc(a.Members, member, func(ma assignor.MemberAssignment, id string) int {
+		return strings.Compare(ma.Member, id)
+	})
 }
 
 // after returns a generation greater than g, as long as there is one: math.MaxInt32 is none.

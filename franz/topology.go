@@ -1,8 +1,6 @@
 package franz
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -93,36 +91,29 @@ func (t *topology) eachSubtopology(tasks []assignor.TaskID, f func(names []strin
 	}
 }
 
-// sized returns the topology with its numbers of partitions: those of counts, else those known from earlier rounds. It fails
-// where a topic has none in either, and where co-partitioned topics disagree.
-func (t *topology) sized(counts, known map[string]int32) ([]assignor.Subtopology, error) {
-	sized := make([]assignor.Subtopology, 0, len(t.subs))
-	var missing, unequal []string
-	for _, sub := range t.subs {
-		var each []string
-		n := int32(-1)
-		agree := true
-		for _, topic := range t.topics[sub.ID] {
-			c := cmp.Or(counts[topic], known[topic])
-			if c <= 0 {
-				missing = append(missing, topic)
-			}
-			agree = agree && (n < 0 || n == c)
-			n = c
-			each = append(each, fmt.Sprintf("%s has %d", topic, c))
+// unknown returns those of the tasks that no topic stands for.
+func (t *topology) unknown(tasks []assignor.TaskID) (unknown []assignor.TaskID) {
+	for _, task := range tasks {
+		if !t.has(task) {
+			unknown = append(unknown, task)
 		}
-		if !agree {
-			unequal = append(unequal, fmt.Sprintf("subtopology %d: %s", sub.ID, strings.Join(each, ", ")))
-		}
-		sized = append(sized, sub.withPartitions(n))
 	}
-	switch {
-	case len(missing) > 0:
-		return nil, fmt.Errorf("franz: no metadata yet of the topics %s", strings.Join(missing, ", "))
-	case len(unequal) > 0:
-		return nil, fmt.Errorf("franz: co-partitioned topics differ in partitions: %s", strings.Join(unequal, "; "))
+	return unknown
+}
+
+func (t *topology) has(task assignor.TaskID) bool {
+	_, known := t.topics[task.Subtopology]
+	return known
+}
+
+// complete adds the partitions of tasks to those that an assignment names. A leader whose Topology is not this member's leaves out
+// what it knows no topic for, though it leaves the tasks where they run.
+func (t *topology) complete(assigned map[string][]int32, tasks []assignor.TaskID) {
+	for _, topic := range t.partitions(tasks) {
+		all := slices.Concat(assigned[topic.Topic], topic.Partitions)
+		slices.Sort(all)
+		assigned[topic.Topic] = slices.Compact(all)
 	}
-	return sized, nil
 }
 
 // remember keeps the counts that this round knew.

@@ -15,6 +15,7 @@ type TroubleKind string
 const (
 	TroubleConfig     TroubleKind = "config"     // the client's options do not fit the Config
 	TroubleMetadata   TroubleKind = "metadata"   // the member's own report cannot be encoded
+	TroubleTopics     TroubleKind = "topics"     // a subtopology stays as it is, because of its topics
 	TroubleAssignment TroubleKind = "assignment" // what the member was assigned cannot be read, or not be run
 	TroublePlace      TroubleKind = "place"      // the member has lost its place in the group
 	TroubleDrain      TroubleKind = "drain"      // a drain in the background has failed
