@@ -128,7 +128,8 @@ func (p protocol) MemberBalancer(members []kmsg.JoinGroupResponseMember) (kgo.Gr
 	return p.b.memberBalancer(members)
 }
 
-// joinGroupMetadata returns the ConsumerMemberMetadata (version 3) of a join, with the member's report as its user data.
+// joinGroupMetadata returns the ConsumerMemberMetadata (version 3) of a join, with the member's report as its user data. What the
+// member owns is in the report; only where there is none, the metadata lists it.
 func (b *Balancer) joinGroupMetadata(interests []string, owned map[string][]int32, generation int32) []byte {
 	meta := kmsg.ConsumerMemberMetadata{Version: 3, Topics: interests, Generation: generation}
 	for _, topic := range slices.Sorted(maps.Keys(owned)) {
@@ -165,6 +166,9 @@ func (b *Balancer) metadata(meta kmsg.ConsumerMemberMetadata, frame []byte, owne
 	}
 	report := b.local.report(owned, time.Now())
 	data, err := report.MarshalBinary()
+	if err == nil {
+		slim(&meta, &report)
+	}
 	meta.UserData = data
 	b.sent = sentReport{frame, meta.AppendTo(nil), report}
 	return slices.Clone(b.sent.metadata), err

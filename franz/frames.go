@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	// perMember is about what the broker notes of a member beside its bytes: names, host, timeouts.
-	perMember = 160
+	// perMember is about what the broker notes of a member beside its bytes and its ids: the client's name and host, timeouts,
+	// lengths.
+	perMember = 128
 	// frameBytes is what a member's assignment takes in Kafka's consumer protocol beside its partitions and its user data: the
 	// version, the number of topics, the length of the user data.
 	frameBytes = 2 + 4 + 4
@@ -17,10 +18,10 @@ const (
 
 // encode returns the payloads as assignments of Kafka's consumer protocol, all within the budget.
 func (r *round) encode(a *assignor.Assignment) (plan, error) {
-	used := r.size + len(a.Members)*len(notes{frozen: r.frozen}.append(nil))
+	used := r.size + r.names + len(a.Members)*len(notes{frozen: r.frozen}.append(nil))
 	for i := range a.Members {
 		ma := &a.Members[i]
-		used += frameBytes + r.b.topology.partitionBytes(ma.Active) + 2*len(ma.Member) + perMember
+		used += frameBytes + r.b.topology.partitionBytes(ma.Active)
 	}
 	limit := r.b.config.Budget - used
 	if limit == 0 {
@@ -52,4 +53,13 @@ func (t *topology) frames(a *assignor.Assignment, payloads [][]byte, stuck []fro
 		p[i] = kmsg.SyncGroupRequestGroupAssignment{MemberID: ma.Member, MemberAssignment: buf[first:len(buf):len(buf)]}
 	}
 	return p
+}
+
+// namesOf returns about how many bytes the broker notes of a member beside its metadata and assignment.
+func namesOf(m *kmsg.JoinGroupResponseMember) int {
+	n := len(m.MemberID) + perMember
+	if m.InstanceID != nil {
+		n += len(*m.InstanceID)
+	}
+	return n
 }

@@ -49,8 +49,9 @@ func (l *local) caughtUp(lag int64) bool { return lag >= 0 && lag <= l.config.As
 func (l *local) adopt(assigned map[string][]int32, ma *assignor.MemberAssignment, memory *assignor.Assignment, now time.Time) {
 	before := l.active
 	l.assigned, l.active = clonePartitions(assigned), l.topology.tasks(assigned)
+	l.echo = memory // a keeper that is told nothing drops what it kept: its leader may have had no room
 	if ma != nil {
-		l.last, l.echo, l.lost = *ma, memory, false
+		l.last, l.lost = *ma, false
 	}
 	l.held = l.keepCopies(before, ma == nil, now)
 }

@@ -16,8 +16,9 @@ import (
 type round struct {
 	b       *Balancer
 	reports []assignor.Member
-	unread  []int // the indexes of those that could not be read
-	size    int   // bytes of all metadata
+	joins   []join // what else is known of each of them
+	size    int    // bytes of all metadata
+	names   int    // bytes that the broker notes beside metadata and assignments
 	info    kgo.BalanceInfo
 	frozen  []frozen // the subtopologies that stay as they are
 	again   bool     // the round has something to try again, though it could be decided
@@ -42,89 +43,6 @@ type plan []kmsg.SyncGroupRequestGroupAssignment
 
 // IntoSyncAssignment returns the plan.
 func (p plan) IntoSyncAssignment() []kmsg.SyncGroupRequestGroupAssignment { return p }
-
-// memberBalancer reads what the members report. It never fails: a member whose report cannot be read counts as one that runs
-// what it owns.
-func (b *Balancer) memberBalancer(members []kmsg.JoinGroupResponseMember) (kgo.GroupMemberBalancer, map[string]struct{}, error) {
-	r := &round{b: b}
-	decoder := b.reportDecoder()
-	var problems []error
-	seen := make(map[string]bool, len(members))
-	for _, m := range members {
-		if m.MemberID == "" || seen[m.MemberID] {
-			problems = append(problems, fmt.Errorf("%q is listed twice, or has no id", m.MemberID))
-			continue
-		}
-		seen[m.MemberID] = true
-		report, err := b.topology.readReport(decoder, m)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("report of member %s: %w", m.MemberID, err))
-			r.unread = append(r.unread, len(r.reports))
-		}
-		r.reports = append(r.reports, report)
-		r.size += len(m.ProtocolMetadata)
-	}
-	r.boundUnread()
-	b.troubled(TroubleReport, several("franz: members count as running what they own, because of what they report", problems))
-	b.mu.Lock()
-	b.elected, b.decided = r, nil
-	b.mu.Unlock()
-	return r, b.topology.sourceTopics(), nil
-}
-
-// reportDecoder returns a decoder that reads no memory that this member has itself.
-func (b *Balancer) reportDecoder() *assignor.ReportDecoder {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	d := &assignor.ReportDecoder{}
-	if b.memory.assignment != nil {
-		d.Known = b.memory.assignment.Generation
-	}
-	return d
-}
-
-// readReport returns a member's report. Where the report cannot be read, it is made of what the metadata says (a
-// member that cannot learn), and the error says why. A panic is an error.
-func (t *topology) readReport(decoder *assignor.ReportDecoder, m kmsg.JoinGroupResponseMember) (report assignor.Member, err error) {
-	defer func() { report.ID = m.MemberID }()
-	defer recovered(&err)
-	var meta kmsg.ConsumerMemberMetadata
-	report, err = decodeReport(decoder, m.ProtocolMetadata, &meta)
-	if err != nil {
-		owned := map[string][]int32{}
-		for _, o := range meta.OwnedPartitions {
-			owned[o.Topic] = append(owned[o.Topic], o.Partitions...)
-		}
-		report = assignor.Member{Version: assignor.LearnerVersion - 1, Generation: max(1, meta.Generation), Active: t.tasks(owned)}
-		if m.InstanceID != nil {
-			report.Instance = *m.InstanceID
-		}
-	}
-	return report, err
-}
-
-// decodeReport reads what it can. A panic is an error.
-func decodeReport(decoder *assignor.ReportDecoder, data []byte, meta *kmsg.ConsumerMemberMetadata) (report assignor.Member, err error) {
-	defer recovered(&err)
-	if err := meta.ReadFrom(data); err != nil {
-		return report, err
-	}
-	return decoder.Decode(meta.UserData)
-}
-
-// boundUnread lowers the generations of reports that could not be read to what the others know: those are the broker's numbers,
-// and must not outdate the memory. Behind it, such a member also counts as running what the memory gave it.
-func (r *round) boundUnread() {
-	newest := int32(1)
-	for i := range r.reports {
-		if !slices.Contains(r.unread, i) {
-			newest = max(newest, r.reports[i].Generation)
-		}
-	}
-	for _, i := range r.unread {
-		r.reports[i].Generation = min(r.reports[i].Generation, newest)
-	}
-}
 
 // SetBalanceInfo is called by kgo before Balance.
 func (r *round) SetBalanceInfo(info kgo.BalanceInfo) { r.info = info }
@@ -235,6 +153,14 @@ func (r *round) prepare(counts map[string]int32, now time.Time) (assignor.Config
 	return config, memory
 }
 
+// recallOwn is recall with what this member knows now.
+func (r *round) recallOwn() (*assignor.Assignment, time.Duration) {
+	r.b.mu.Lock()
+	own := r.b.memory
+	r.b.mu.Unlock()
+	return r.recall(own, time.Now())
+}
+
 // recall returns the memory: this member's own unless the reports know a newer one, and nil where nobody has ever been
 // assigned anything. Since is how long this member has known it. A leader that has decided the last round recalls its own without
 // looking at what the others report to run.
@@ -279,10 +205,7 @@ func (r *round) repeat() (a *assignor.Assignment, p plan) {
 			a, p = &assignor.Assignment{Generation: unsent}, r.unreadable()
 		}
 	}()
-	r.b.mu.Lock()
-	own := r.b.memory
-	r.b.mu.Unlock()
-	memory, _ := r.recall(own, time.Now())
+	memory, _ := r.recallOwn()
 	a = repetition(r.reports, memory, r.info.Generation)
 	if p, err := r.tryEncode(a); err == nil {
 		return a, p
