@@ -46,7 +46,11 @@ type Balancer struct {
 	left      bool
 	moves     []assignor.Move
 
-	troubles troubles // has a lock of its own
+	closed   bool             // its client has been closed
+	misuse   map[string]found // what the service gets wrong, by respects that are looked at on their own
+	watch    *time.Timer      // looks at the learners again
+	unjoined *time.Timer      // looks whether the member has joined
+	troubles troubles         // has a lock of its own
 }
 
 // remembered is an assignment and when this member got to know it.
@@ -144,6 +148,7 @@ func (b *Balancer) joinGroupMetadata(interests []string, owned map[string][]int3
 		err = fmt.Errorf("franz: the report cannot be encoded, the leader sees what is owned: %w", err)
 	}
 	b.troubled(TroubleMetadata, err)
+	b.checkTopics(interests)
 	if metadata == nil {
 		return frame
 	}
@@ -177,13 +182,13 @@ func (b *Balancer) metadata(meta kmsg.ConsumerMemberMetadata, frame []byte, owne
 // parseSyncAssignment returns the partitions of an assignment. It never fails: of bytes that nobody can read, the member
 // keeps what it has.
 func (b *Balancer) parseSyncAssignment(data []byte) (assigned map[string][]int32, err error) {
-	assigned, told, err := b.parse(data)
-	b.sessionTroubles(told, err)
+	assigned, h, err := b.parse(data)
+	b.sessionTroubles(h, err)
 	return assigned, nil
 }
 
 // parse begins the session of an assignment. The error says what of it could not be read; a panic is one.
-func (b *Balancer) parse(data []byte) (assigned map[string][]int32, told notes, err error) {
+func (b *Balancer) parse(data []byte) (assigned map[string][]int32, h heard, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("franz: panic while reading an assignment, the previous one stays: %v", p)
@@ -195,45 +200,54 @@ func (b *Balancer) parse(data []byte) (assigned map[string][]int32, told notes, 
 		assigned = b.previous()
 		b.begin(assigned, nil, nil)
 		b.askIn(assignor.RevokeRetry, "an assignment could not be read")
-		return assigned, told, fmt.Errorf("franz: assignment of %d bytes cannot be read, the previous one stays: %w", len(data), err)
+		return assigned, h, fmt.Errorf("franz: assignment of %d bytes cannot be read, the previous one stays: %w", len(data), err)
 	}
 	assigned = map[string][]int32{}
 	for _, t := range ka.Topics {
 		assigned[t.Topic] = append(assigned[t.Topic], t.Partitions...)
 	}
 	if frame := ka.AppendTo(nil); len(frame) < len(data) {
-		told = readNotes(data[len(frame):])
+		h.notes = readNotes(data[len(frame):])
 	}
 	ma, memory, err := assignor.Decode(ka.UserData)
 	if err == nil {
 		b.topology.complete(assigned, ma.Active)
+		h.strange = b.topology.unknown(ma.Active)
 		if ma.FollowUp {
 			time.Sleep(followUpGrace)
 		}
 		b.begin(assigned, &ma, memory)
-		return assigned, told, nil
+		return assigned, h, nil
 	}
-	b.topology.complete(assigned, told.keeps)
+	b.topology.complete(assigned, h.keeps)
 	b.begin(assigned, nil, nil)
 	if len(ka.UserData) > 0 || len(assigned) == 0 {
 		b.askIn(assignor.RevokeRetry, "an assignment could not be read")
 	}
 	if len(ka.UserData) == 0 { // the leader could not send more, and tries again
-		return assigned, told, nil
+		return assigned, h, nil
 	}
-	return assigned, told, fmt.Errorf("franz: the assignment's user data cannot be read, copies stay as they are: %w", err)
+	return assigned, h, fmt.Errorf("franz: the assignment's user data cannot be read, copies stay as they are: %w", err)
+}
+
+// heard is what an assignment says beside what the member is to do.
+type heard struct {
+	notes
+	strange []assignor.TaskID // tasks that the member should run, and knows no topics of
 }
 
 // sessionTroubles makes known what is wrong in the session that has just begun, and what no longer is. Unread is what could not
-// be read of its assignment, told what the leader says.
-func (b *Balancer) sessionTroubles(told notes, unread error) {
+// be read of its assignment.
+func (b *Balancer) sessionTroubles(h heard, unread error) {
 	topics := found{}
-	for _, f := range told.frozen {
+	for _, f := range h.frozen {
 		topics.add(fmt.Sprint("subtopology ", f.sub), b.topology.describe(f))
 	}
 	b.trouble(TroubleTopics, topics)
 	b.troubled(TroubleAssignment, unread)
 	b.troubled(TroublePlace, nil)
+	b.troubled(TroubleJoin, nil)
+	b.checkTasks(h.strange)
 	if b.Leader() {
 		return
 	}
@@ -339,7 +353,7 @@ type fallback struct {
 func (f fallback) ParseSyncAssignment(data []byte) (map[string][]int32, error) {
 	assigned, err := f.GroupBalancer.ParseSyncAssignment(data)
 	if err == nil {
-		f.b.sessionTroubles(notes{}, f.follow(assigned))
+		f.b.sessionTroubles(heard{}, f.follow(assigned))
 	}
 	return assigned, err
 }
@@ -369,6 +383,7 @@ func (b *Balancer) onAssigned(ctx context.Context, client *kgo.Client, added map
 		}
 		b.look()
 	})
+	b.checkLearners()
 }
 
 // onLost is called when the coordinator has dropped the member, or the group cannot be reached.
@@ -389,6 +404,7 @@ func (b *Balancer) onLost(ctx context.Context, client *kgo.Client, lost map[stri
 		b.timers.stop()
 	})
 	b.publish()
+	b.checkLearners()
 }
 
 // publish tells everybody how the member stands, and wakes those that wait for a session.
@@ -415,14 +431,13 @@ func (b *Balancer) publish() {
 type hooks struct{ b *Balancer }
 
 // OnNewClient is called before the client does anything.
-func (h hooks) OnNewClient(client *kgo.Client) {
-	h.b.mu.Lock()
-	defer h.b.mu.Unlock()
-	h.b.client = client
-}
+func (h hooks) OnNewClient(client *kgo.Client) { h.b.attach(client) }
 
 // OnClientClosed ends the timers.
-func (h hooks) OnClientClosed(*kgo.Client) {
+func (h hooks) OnClientClosed(client *kgo.Client) {
+	if h.b.detach(client) {
+		return
+	}
 	h.b.mu.Lock()
 	defer h.b.mu.Unlock()
 	h.b.leads, h.b.inSession = false, false

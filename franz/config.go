@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"regexp"
 	"slices"
 	"time"
 
@@ -120,6 +121,9 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// topicName is what Kafka takes for the name of a topic.
+var topicName = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
+
 // validate returns every problem of a config with its defaults filled in (errors.Join).
 func (c Config) validate() error {
 	var problems []error
@@ -145,6 +149,8 @@ func (c Config) validate() error {
 		for _, topic := range sub.Topics {
 			other, twice := seen[topic]
 			check(topic != "", "subtopology %d has a topic without a name", sub.ID)
+			check(topic == "" || topicName.MatchString(topic), "subtopology %d: %q cannot be the name of a topic; "+
+				"list each topic that an expression stands for", sub.ID, topic)
 			check(!twice, "topic %q is in the subtopologies %d and %d, want one", topic, other, sub.ID)
 			seen[topic] = sub.ID
 		}

@@ -29,6 +29,7 @@ func TestNewRefuses(t *testing.T) {
 		"has no subtopologies":               func(c *franz.Config) { c.Topology = nil },
 		"subtopology 0 has no topics":        func(c *franz.Config) { c.Topology[0].Topics = nil },
 		"a topic without a name":             func(c *franz.Config) { c.Topology[0].Topics = []string{""} },
+		`"lines-.*" cannot be the name of`:   func(c *franz.Config) { c.Topology[0].Topics = []string{"lines-.*"} },
 		`topic "lines" is in the subtopolog`: func(c *franz.Config) { c.Topology[0].Topics = []string{"lines", "lines"} },
 		"Fallback range is not cooperative":  func(c *franz.Config) { c.Fallback = []kgo.GroupBalancer{kgo.RangeBalancer()} },
 	} {

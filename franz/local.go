@@ -28,6 +28,7 @@ type held struct {
 	lag    int64
 	since  time.Time // when it began to learn; zero where it is no learner
 	broken bool      // the active task lost its state
+	nearer time.Time // when the lag was last said to be smaller than before
 }
 
 func newLocal(config *Config, t *topology) *local {
@@ -123,6 +124,9 @@ func (l *local) lose() {
 // progress records how far a copy is, and reports whether the member has it: an active task that is caught up needs none.
 func (l *local) progress(task assignor.TaskID, lag int64) bool {
 	h, has := l.held[task]
+	if lag >= 0 && (h.lag < 0 || lag < h.lag) {
+		h.nearer = time.Now()
+	}
 	h.lag = max(assignor.UnknownLag, lag)
 	runs := l.runs(task)
 	switch {

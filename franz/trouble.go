@@ -14,6 +14,8 @@ type TroubleKind string
 
 const (
 	TroubleConfig     TroubleKind = "config"     // the client's options do not fit the Config
+	TroubleJoin       TroubleKind = "join"       // the member has not been in the group yet
+	TroubleLearner    TroubleKind = "learner"    // learners make no progress
 	TroubleMetadata   TroubleKind = "metadata"   // the member's own report cannot be encoded
 	TroubleTopics     TroubleKind = "topics"     // a subtopology stays as it is, because of its topics
 	TroubleAssignment TroubleKind = "assignment" // what the member was assigned cannot be read, or not be run

@@ -45,7 +45,8 @@ type worker struct {
 type settings struct {
 	config franz.Config
 	opts   []kgo.Opt
-	sticky bool // it offers its fallback only, as before a migration
+	late   []kgo.Opt // behind those of the Balancer, where none should be
+	sticky bool      // it offers its fallback only, as before a migration
 }
 
 func (c *cluster) start(name string, change ...func(*settings)) *worker {
@@ -78,7 +79,7 @@ func (c *cluster) start(name string, change ...func(*settings)) *worker {
 	if s.sticky {
 		s.opts = append(s.opts, kgo.Balancers(w.balancer.Fallbacks()...))
 	}
-	w.client, err = kgo.NewClient(s.opts...)
+	w.client, err = kgo.NewClient(append(s.opts, s.late...)...)
 	require.NoError(c.t, err)
 	c.workers = append(c.workers, w)
 	w.done.Add(1)
