@@ -44,7 +44,8 @@ type Balancer struct {
 	undrain   func()        // ends the drain that is under way
 	done      chan struct{} // closed when the member has drained and left
 	left      bool
-	moves     []assignor.Move
+	moves     []assignor.Move // what it decided for the last generation that it led, by instances
+	missing   int             // and the standbys that nobody could take
 
 	closed   bool             // its client has been closed
 	misuse   map[string]found // what the service gets wrong, by respects that are looked at on their own
@@ -318,7 +319,7 @@ func (b *Balancer) lead(d *decision, generation int32, now time.Time) {
 	case d.resumed || d.assignment.Generation == generation:
 		if !d.resumed {
 			b.memory = remembered{d.assignment, now}
-			b.moves = d.assignment.Moves
+			b.moves, b.missing = d.moves, d.assignment.MissingStandbys
 		}
 		b.timers.lead(b, d.assignment.NextRebalance)
 	}
@@ -419,8 +420,7 @@ func (b *Balancer) publish() {
 	}) {
 		return // an empty state would stop everything
 	}
-	b.config.Logger.Info("incremental rebalance", "instance", s.Instance, "generation", s.Generation, "leader", s.Leader,
-		"active", len(s.Active), "learning", len(s.Learning), "standby", len(s.Standby), "revoking", len(s.Revoking), "lost", s.Lost)
+	b.logSession(s)
 	if b.config.OnChange != nil {
 		b.config.OnChange(s)
 	}

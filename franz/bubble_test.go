@@ -342,3 +342,40 @@ func TestVirtualTimersEndWithTheirGeneration(t *testing.T) {
 		assert.Equal(t, number, c.GroupInfo(c.groupID).Epoch, "the deadline of the drain that was taken back calls for no round")
 	})
 }
+
+// asks tells when a member calls for a round.
+type asks struct {
+	franz.Observer
+	at chan time.Time
+}
+
+func (a asks) Asked(string) { a.at <- time.Now() }
+
+// A member waits for more of its learners as long as it is told to, and not at all where it is told so.
+func TestVirtualDebounce(t *testing.T) {
+	for debounce, wait := range map[time.Duration]time.Duration{franz.NoDebounce: 0, 0: franz.DefaultDebounce, 3 * time.Second: 3 * time.Second} {
+		t.Run(debounce.String(), func(t *testing.T) {
+			bubble(t, func(c *cluster) {
+				t := c.t
+				c.group("a")
+				at := make(chan time.Time, 100)
+				b := c.start("b", func(s *settings) {
+					s.config.Debounce, s.config.Observer = debounce, asks{s.config.Observer, at}
+				})
+				b.stuck.Store(true)
+				c.eventually(10*time.Second, "b learns half", func() bool { return len(b.balancer.State().Learning) == partitions/2 })
+				told := time.Now()
+				for _, l := range b.balancer.State().Learning {
+					b.balancer.Progress(l.Task, 0)
+				}
+				assert.Equal(t, wait, (<-at).Sub(told))
+				b.stuck.Store(false)
+				c.settled(time.Minute, 2)
+				require.NoError(t, b.balancer.Drain(t.Context()), "it leaves in good order all the same")
+				c.settled(time.Minute, 1)
+				_, longest := c.monitor.pauses()
+				assert.Less(t, longest, shortly)
+			})
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package franz
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,11 @@ const (
 
 	// DefaultDebounce is how long a member waits for more of its learners to catch up before it calls for a round.
 	DefaultDebounce = time.Second
+
+	// NoLag and NoDebounce ask for 0 where a field that is 0 means a default: Assignor.AcceptableLag, with which a copy counts as
+	// caught up only when it has replayed everything, and Debounce.
+	NoLag      int64         = -1
+	NoDebounce time.Duration = -1
 
 	// RackTag is the tag under which a member reports its [Config.Rack], for [assignor.Config.SpreadTags].
 	RackTag = "rack"
@@ -58,7 +64,7 @@ type Config struct {
 	Topology []Subtopology
 
 	// Assignor is how the leader decides. Topology, SincePrevious and Generation are the adapter's to set; an AcceptableLag of 0
-	// means assignor.DefaultAcceptableLag.
+	// means assignor.DefaultAcceptableLag, NoLag means 0.
 	Assignor assignor.Config
 
 	// RejoinMode says when a member with learners calls for a round.
@@ -83,8 +89,8 @@ type Config struct {
 	Fallback []kgo.GroupBalancer
 
 	Budget   int           // bytes, see DefaultBudget; 0 means that
-	Debounce time.Duration // see DefaultDebounce; 0 means that
-	Logger   *slog.Logger  // nil: slog.Default()
+	Debounce time.Duration // see DefaultDebounce; 0 means that, NoDebounce means 0
+	Logger   *slog.Logger  // gets everything in a group "assignor"; nil: slog.Default()
 	Observer Observer      // nil: nobody
 }
 
@@ -103,18 +109,14 @@ func (c Config) withDefaults() Config {
 	}
 	c.Assignor.SpreadTags = slices.Clone(c.Assignor.SpreadTags)
 	c.Fallback = slices.Clone(c.Fallback)
-	if c.Assignor.AcceptableLag == 0 {
-		c.Assignor.AcceptableLag = assignor.DefaultAcceptableLag
-	}
-	if c.Budget == 0 {
-		c.Budget = DefaultBudget
-	}
-	if c.Debounce == 0 {
-		c.Debounce = DefaultDebounce
-	}
+	c.Assignor.AcceptableLag = orDefault(c.Assignor.AcceptableLag, assignor.DefaultAcceptableLag, NoLag)
+	c.Budget = cmp.Or(c.Budget, DefaultBudget)
+	c.Debounce = orDefault(c.Debounce, DefaultDebounce, NoDebounce)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
+	// In a group of its own no key is there twice, whatever the service's logger adds to each line.
+	c.Logger = c.Logger.WithGroup("assignor").With("instance", c.Instance)
 	if c.Observer == nil {
 		c.Observer = NopObserver{}
 	}
@@ -123,6 +125,20 @@ func (c Config) withDefaults() Config {
 
 // topicName is what Kafka takes for the name of a topic.
 var topicName = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
+
+// orDefault returns the value, or what stands for it: the default for 0, and 0 for none.
+func orDefault[T int64 | time.Duration](value, otherwise, none T) T {
+	switch value {
+	case 0:
+		return otherwise
+	case none:
+		return 0
+	}
+	return value
+}
+
+// settle is how long a member gives the others to hear of a round: Debounce, and where that is none, its default.
+func (c *Config) settle() time.Duration { return cmp.Or(c.Debounce, DefaultDebounce) }
 
 // validate returns every problem of a config with its defaults filled in (errors.Join).
 func (c Config) validate() error {
@@ -135,15 +151,22 @@ func (c Config) validate() error {
 	check(c.Instance != "", "Instance is empty, want a name that is the same after a restart")
 	check(c.Assignor.Topology == nil, "Assignor.Topology is set, want Topology: partitions come from the broker")
 	check(c.Assignor.SincePrevious == 0, "Assignor.SincePrevious is %v, want 0: the adapter measures it", c.Assignor.SincePrevious)
+	_, err := c.RejoinMode.MarshalText()
+	check(err == nil, "RejoinMode is %v, want %v or %v", c.RejoinMode, assignor.Conservative, assignor.Eager)
 	check(c.Assignor.Generation == 0, "Assignor.Generation is %d, want 0: the broker counts it", c.Assignor.Generation)
 	check(c.Budget > 0, "Budget is %d bytes, want at least 1", c.Budget)
 	check(c.Debounce >= 0, "Debounce is %v, want at least 0", c.Debounce)
 	for _, f := range c.Fallback {
+		if f == nil {
+			check(false, "Fallback has a balancer that is nil")
+			continue
+		}
 		check(f.IsCooperative(), "Fallback %s is not cooperative", f.ProtocolName())
 		check(f.ProtocolName() != Protocol, "Fallback has this balancer itself")
 	}
 	seen := map[string]int32{}
 	shape := c.Assignor
+	shape.Topology, shape.SincePrevious = nil, 0 // which hides no other problem
 	for _, sub := range c.Topology {
 		check(len(sub.Topics) > 0, "subtopology %d has no topics, want at least 1", sub.ID)
 		for _, topic := range sub.Topics {
@@ -156,10 +179,8 @@ func (c Config) validate() error {
 		}
 		shape.Topology = append(shape.Topology, sub.withPartitions(0))
 	}
-	if c.Assignor.Topology == nil && c.Assignor.SincePrevious == 0 {
-		if err := shape.Validate(); err != nil {
-			problems = append(problems, fmt.Errorf("%w: %w", ErrConfig, err))
-		}
+	if err := shape.Validate(); err != nil {
+		problems = append(problems, fmt.Errorf("%w: %w", ErrConfig, err))
 	}
 	return errors.Join(problems...)
 }

@@ -19,19 +19,21 @@ func valid() franz.Config {
 
 func TestNewRefuses(t *testing.T) {
 	for want, change := range map[string]func(*franz.Config){
-		"Instance is empty":                  func(c *franz.Config) { c.Instance = "" },
-		"Assignor.Topology is set":           func(c *franz.Config) { c.Assignor.Topology = []assignor.Subtopology{{Partitions: 1}} },
-		"Assignor.SincePrevious is 1s":       func(c *franz.Config) { c.Assignor.SincePrevious = time.Second },
-		"Assignor.Generation is 3":           func(c *franz.Config) { c.Assignor.Generation = 3 },
-		"Budget is -1 bytes":                 func(c *franz.Config) { c.Budget = -1 },
-		"Debounce is -1s":                    func(c *franz.Config) { c.Debounce = -time.Second },
-		"Config.Standbys is -1":              func(c *franz.Config) { c.Assignor.Standbys = -1 },
-		"has no subtopologies":               func(c *franz.Config) { c.Topology = nil },
-		"subtopology 0 has no topics":        func(c *franz.Config) { c.Topology[0].Topics = nil },
-		"a topic without a name":             func(c *franz.Config) { c.Topology[0].Topics = []string{""} },
-		`"lines-.*" cannot be the name of`:   func(c *franz.Config) { c.Topology[0].Topics = []string{"lines-.*"} },
-		`topic "lines" is in the subtopolog`: func(c *franz.Config) { c.Topology[0].Topics = []string{"lines", "lines"} },
-		"Fallback range is not cooperative":  func(c *franz.Config) { c.Fallback = []kgo.GroupBalancer{kgo.RangeBalancer()} },
+		"Instance is empty":                                       func(c *franz.Config) { c.Instance = "" },
+		"Assignor.Topology is set":                                func(c *franz.Config) { c.Assignor.Topology = []assignor.Subtopology{{Partitions: 1}} },
+		"Assignor.SincePrevious is 1s":                            func(c *franz.Config) { c.Assignor.SincePrevious = time.Second },
+		"Assignor.Generation is 3":                                func(c *franz.Config) { c.Assignor.Generation = 3 },
+		"Budget is -1 bytes":                                      func(c *franz.Config) { c.Budget = -1 },
+		"RejoinMode is RejoinMode(9), want conservative or eager": func(c *franz.Config) { c.RejoinMode = 9 },
+		"Fallback has a balancer that is nil":                     func(c *franz.Config) { c.Fallback = []kgo.GroupBalancer{nil} },
+		"Debounce is -1s":                                         func(c *franz.Config) { c.Debounce = -time.Second },
+		"Config.Standbys is -1":                                   func(c *franz.Config) { c.Assignor.Standbys = -1 },
+		"has no subtopologies":                                    func(c *franz.Config) { c.Topology = nil },
+		"subtopology 0 has no topics":                             func(c *franz.Config) { c.Topology[0].Topics = nil },
+		"a topic without a name":                                  func(c *franz.Config) { c.Topology[0].Topics = []string{""} },
+		`topic "lines" is in the subtopolog`:                      func(c *franz.Config) { c.Topology[0].Topics = []string{"lines", "lines"} },
+		"Fallback range is not cooperative":                       func(c *franz.Config) { c.Fallback = []kgo.GroupBalancer{kgo.RangeBalancer()} },
+		`"lines-.*" cannot be the name of`:                        func(c *franz.Config) { c.Topology[0].Topics = []string{"lines-.*"} },
 	} {
 		config := valid()
 		change(&config)
@@ -42,6 +44,13 @@ func TestNewRefuses(t *testing.T) {
 	_, err := franz.New(franz.Config{})
 	require.ErrorContains(t, err, "Instance is empty")
 	require.ErrorContains(t, err, "has no subtopologies", "every problem at once")
+	_, err = franz.New(franz.Config{RejoinMode: 9, Assignor: assignor.Config{
+		Topology: []assignor.Subtopology{{ID: -1}}, SincePrevious: -1, Standbys: -1, AcceptableLag: -2,
+	}})
+	for _, want := range []string{"Instance", "RejoinMode", "Assignor.Topology", "SincePrevious", "Standbys", "AcceptableLag", "no subtopologies"} {
+		require.ErrorContains(t, err, want, "one problem hides no other")
+	}
+	assert.NotContains(t, err.Error(), "subtopology -1", "of what must not be set nothing else is wrong")
 }
 
 // Nobody but kgo calls what kgo calls: it would count as a join, or as a session.

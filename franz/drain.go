@@ -42,7 +42,7 @@ func (b *Balancer) Drain(ctx context.Context) error {
 	return b.leaveGroup(ctx, client)
 }
 
-// awaitIdle waits until the member has had nothing to do for as long as Config.Debounce: those that have just taken over what it
+// awaitIdle waits until the member has had nothing to do for a while: those that have just taken over what it
 // had must hear of it before its leave makes the group rebalance again.
 func (b *Balancer) awaitIdle(ctx context.Context, client *kgo.Client) error {
 	for {
@@ -51,7 +51,7 @@ func (b *Balancer) awaitIdle(ctx context.Context, client *kgo.Client) error {
 		b.mu.Unlock()
 		var settled <-chan time.Time
 		if idle {
-			settled = time.After(b.config.Debounce)
+			settled = time.After(b.config.settle())
 		}
 		select {
 		case <-settled:

@@ -35,7 +35,7 @@ func (b *Balancer) writeState(w http.ResponseWriter, status int) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	if err := json.NewEncoder(w).Encode(b.State()); err != nil {
-		b.config.Logger.Debug("incremental rebalance", "http", err)
+		b.config.Logger.Debug("answer not sent", "err", err)
 	}
 }
 

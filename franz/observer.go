@@ -1,6 +1,10 @@
 package franz
 
-import "time"
+import (
+	"time"
+
+	"github.com/incremental-rebalance/assignor"
+)
 
 // Observer gets what is worth a metric. Its methods are called without any lock held, from kgo's goroutines or those that call
 // the Balancer, possibly at once; they return quickly. Embed [NopObserver] for those that are to do nothing.
@@ -18,15 +22,19 @@ type Observer interface {
 
 // Round is what a leader did in a round.
 type Round struct {
-	Generation int32 // the broker's
-	Members    int
-	Tasks      int
-	Moves      int           // decisions that are not "stays where it was"
-	Metadata   int           // bytes of all members' metadata
-	Assignment int           // bytes of all assignments
-	Repeated   bool          // trouble: what is was repeated
-	Frozen     int           // subtopologies that stay as they are: see TroubleTopics
-	Took       time.Duration // to decide and to encode
+	Generation      int32 // the broker's
+	Members         int
+	Tasks           int                     // that run
+	Moves           int                     // decisions that are not "stays where it was"
+	Reasons         map[assignor.Reason]int // how many of the Moves for which reason
+	Learners        int                     // in the whole group
+	MissingStandbys int                     // standbys that no instance could take: there are too few
+	FollowUp        bool                    // everybody joins again at once: a task is to start elsewhere
+	Metadata        int                     // bytes of all members' metadata
+	Assignment      int                     // bytes of all assignments
+	Repeated        bool                    // trouble: what is was repeated
+	Frozen          int                     // subtopologies that stay as they are: see TroubleTopics
+	Took            time.Duration           // to decide and to encode
 }
 
 // NopObserver does nothing.

@@ -20,16 +20,18 @@ type round struct {
 	size    int    // bytes of all metadata
 	names   int    // bytes that the broker notes beside metadata and assignments
 	info    kgo.BalanceInfo
-	frozen  []frozen // the subtopologies that stay as they are
-	again   bool     // the round has something to try again, though it could be decided
+	memory  *assignor.Assignment // what it was decided on
+	frozen  []frozen             // the subtopologies that stay as they are
+	again   bool                 // the round has something to try again, though it could be decided
 }
 
 // decision is what a leader answered.
 type decision struct {
 	assignment *assignor.Assignment
-	resumed    bool // the leader has restarted, and nobody has asked it,
-	differs    bool // and what was delivered to the members is something else, or there is a deadline to keep
-	again      bool // there was trouble, and it is to be tried again
+	moves      []assignor.Move // its moves, by instances
+	resumed    bool            // the leader has restarted, and nobody has asked it,
+	differs    bool            // and what was delivered to the members is something else, or there is a deadline to keep
+	again      bool            // there was trouble, and it is to be tried again
 }
 
 // delivered reports whether the decision is the one of which this came back to the member.
@@ -57,23 +59,13 @@ func (r *round) Balance(counts map[string]int32) kgo.IntoSyncAssignment {
 		a, p = r.repeat()
 	}
 	b.troubled(TroubleRound, err)
+	d := &decision{assignment: a, moves: named(a.Moves, a, r.memory), again: err != nil || r.again}
 	b.mu.Lock()
-	b.decided = &decision{assignment: a, again: err != nil || r.again}
+	b.decided = d
 	b.mu.Unlock()
-	done := Round{
-		Generation: r.info.Generation, Members: len(r.reports), Moves: len(a.Moves), Metadata: r.size,
-		Repeated: err != nil, Frozen: len(r.frozen), Took: time.Since(start),
-	}
-	for i := range p {
-		done.Assignment += len(p[i].MemberAssignment)
-	}
-	for i := range a.Members {
-		done.Tasks += len(a.Members[i].Active)
-	}
-	b.config.Observer.Balanced(done)
-	for _, move := range a.Moves {
-		b.config.Logger.Info("incremental rebalance", "generation", a.Generation, "move", move.String())
-	}
+	done := r.summary(d, p)
+	done.Repeated, done.Took = err != nil, time.Since(start)
+	b.tellRound(done, d.moves)
 	return p
 }
 
@@ -84,6 +76,7 @@ func (r *round) decide(counts map[string]int32) (a *assignor.Assignment, p plan,
 	if err != nil {
 		return nil, nil, err
 	}
+	r.memory = memory
 	r.insist(a, memory)
 	p, err = r.encode(a)
 	return a, p, err

@@ -68,7 +68,7 @@ func (b *Balancer) ask(why string) {
 	if !ok {
 		return
 	}
-	b.config.Logger.Debug("incremental rebalance", "instance", b.config.Instance, "rejoins", why)
+	b.config.Logger.Debug("asks for a round", "reason", why)
 	b.config.Observer.Asked(why)
 	client.ForceRebalance()
 }
@@ -110,7 +110,7 @@ func (b *Balancer) probe() time.Duration {
 		b.probedIn = b.sessions
 		b.probes++
 	}
-	return min(b.config.Debounce<<min(b.probes-1, 16), assignor.RevokeRetry)
+	return min(b.config.settle()<<min(b.probes-1, 16), assignor.RevokeRetry)
 }
 
 // tell calls for a round if there still is something to tell.

@@ -160,9 +160,9 @@ func (s State) Trouble() string {
 func (b *Balancer) trouble(kind TroubleKind, f found) {
 	for _, t := range b.troubles.note(kind, time.Now(), f) {
 		if t.Lasts() {
-			b.config.Logger.Warn("trouble", "instance", b.config.Instance, "kind", t.Kind, "about", t.About, "text", t.Text)
+			b.config.Logger.Warn("trouble", "kind", t.Kind, "about", t.About, "text", t.Text)
 		} else {
-			b.config.Logger.Info("trouble is over", "instance", b.config.Instance, "kind", t.Kind, "about", t.About,
+			b.config.Logger.Info("trouble is over", "kind", t.Kind, "about", t.About,
 				"lasted", t.Until.Sub(t.Since))
 		}
 		b.config.Observer.Trouble(t)

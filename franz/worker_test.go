@@ -195,7 +195,7 @@ func (d *disk) keep(s franz.State) {
 	d.lag = lag
 }
 
-func copied(copies []franz.Copy) []assignor.TaskID {
+func copied(copies []assignor.Replica) []assignor.TaskID {
 	tasks := make([]assignor.TaskID, len(copies))
 	for i := range copies {
 		tasks[i] = copies[i].Task

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/incremental-rebalance/assignor"
-	"github.com/incremental-rebalance/assignor/franz"
 )
 
 // table writes how the instances stand.
@@ -39,7 +38,7 @@ func short(tasks []assignor.TaskID) string {
 	return strings.Join(parts, " ")
 }
 
-func tasksOf(copies []franz.Copy) []assignor.TaskID {
+func tasksOf(copies []assignor.Replica) []assignor.TaskID {
 	tasks := make([]assignor.TaskID, len(copies))
 	for i, c := range copies {
 		tasks[i] = c.Task

@@ -87,6 +87,9 @@ func (g *group) list() {
 		case !live:
 			note = "does not answer"
 		}
+		if live && s.MissingStandbys > 0 {
+			note = strings.TrimSpace(fmt.Sprintf("misses %d standbys ", s.MissingStandbys) + note)
+		}
 		if live && s.Leader {
 			note = strings.TrimSpace("leads " + note)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/incremental-rebalance/assignor"
 	"github.com/incremental-rebalance/assignor/franz"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -20,14 +21,16 @@ type instances struct {
 	brokers []string
 	client  *kgo.Client
 	all     map[string]*franz.Balancer
+
+	standbys int // that each of its tasks is to have
 }
 
-func startInstances(t *testing.T, names ...string) *instances {
+func startInstances(t *testing.T, standbys int, names ...string) *instances {
 	t.Helper()
 	fake, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(8, "lines"))
 	require.NoError(t, err)
 	t.Cleanup(fake.Close)
-	is := &instances{brokers: fake.ListenAddrs(), all: map[string]*franz.Balancer{}}
+	is := &instances{brokers: fake.ListenAddrs(), all: map[string]*franz.Balancer{}, standbys: standbys}
 	is.client, err = kgo.NewClient(kgo.SeedBrokers(is.brokers...))
 	require.NoError(t, err)
 	t.Cleanup(is.client.Close)
@@ -51,7 +54,7 @@ func (is *instances) start(t *testing.T, name string) {
 	var b *franz.Balancer
 	b, err := franz.New(franz.Config{
 		Instance: name, Tags: map[string]string{"http": server.Listener.Addr().String()},
-		Topology: []franz.Subtopology{{Topics: []string{"lines"}}}, Debounce: 100 * time.Millisecond,
+		Topology: []franz.Subtopology{{Topics: []string{"lines"}}}, Assignor: assignor.Config{Standbys: is.standbys}, Debounce: 100 * time.Millisecond,
 		Logger: slog.New(slog.DiscardHandler),
 		OnChange: func(s franz.State) {
 			for _, c := range s.Learning {
@@ -84,12 +87,13 @@ func (is *instances) ctl(t *testing.T, o options, command func(*group) error) st
 }
 
 func TestScalectl(t *testing.T) {
-	is := startInstances(t, "a", "b", "c", "d")
+	is := startInstances(t, 0, "a", "b", "c", "d")
 	table := is.ctl(t, options{}, func(g *group) error { g.list(); return nil })
 	for _, name := range []string{"a", "b", "c", "d"} {
 		assert.Regexp(t, `(?m)^`+name+` .* 1 +2 +0 +0 +0`, table)
 	}
 	assert.Equal(t, 1, strings.Count(table, "leads"), table)
+	assert.NotContains(t, table, "misses")
 
 	progress := is.ctl(t, options{to: "75%"}, func(g *group) error { return g.leave(t.Context(), nil) })
 	assert.Contains(t, progress, "d: told leave")
@@ -104,8 +108,15 @@ func TestScalectl(t *testing.T) {
 	assert.NotContains(t, table, "a ")
 }
 
+// What the leader could not give anybody is in the list: there are too few instances.
+func TestScalectlMissingStandbys(t *testing.T) {
+	is := startInstances(t, 2, "a", "b")
+	table := is.ctl(t, options{}, func(g *group) error { g.list(); return nil })
+	assert.Contains(t, table, "leads misses 8 standbys", table)
+}
+
 func TestScalectlRefuses(t *testing.T) {
-	is := startInstances(t, "a")
+	is := startInstances(t, 0, "a")
 	for want, command := range map[string]func(*group) error{
 		`no instance "z" in the group`: func(g *group) error { return g.leave(t.Context(), []string{"z"}) },
 		"nobody to tell to leave":      func(g *group) error { g.to = "100%"; return g.leave(t.Context(), nil) },
