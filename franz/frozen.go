@@ -170,14 +170,21 @@ func addTasks(tasks, more []assignor.TaskID) []assignor.TaskID {
 // are old does not know the newest partitions of a topic: it asks for new ones, and the round is called again meanwhile.
 const ghostGrace = assignor.RevokeRetry
 
-// exorcise returns the reports without the tasks and copies that have had no partition for longer than ghostGrace, and whether there
-// are younger ones. The Balancer's lock is held.
-func (b *Balancer) exorcise(reports []assignor.Member, s *sizes, now time.Time) (without []assignor.Member, young bool) {
+// exorcise returns the reports without the tasks and copies that have had no partition for longer than ghostGrace, and what there is to
+// say of younger ones, by subtopology. The Balancer's lock is held.
+func (b *Balancer) exorcise(reports []assignor.Member, s *sizes, now time.Time) (without []assignor.Member, young found) {
 	seen := map[int32]time.Time{}
+	young = found{}
 	for i := range reports {
 		eachTask(&reports[i], func(task assignor.TaskID) {
-			if s.ghost(task) {
+			if !s.ghost(task) {
+				return
+			}
+			if _, known := seen[task.Subtopology]; !known {
 				seen[task.Subtopology] = now
+				young[fmt.Sprint("subtopology ", task.Subtopology)] = fmt.Errorf("franz: the topics of subtopology %d have %d partitions, and "+
+					"some member still has %s: if they were created anew with fewer, such tasks are taken away after %v, and kgo reads them "+
+					"once the clients are restarted", task.Subtopology, s.of[task.Subtopology], task, ghostGrace)
 			}
 		})
 	}
@@ -186,15 +193,16 @@ func (b *Balancer) exorcise(reports []assignor.Member, s *sizes, now time.Time) 
 		if since, known := b.ghosts[sub]; known {
 			seen[sub] = since
 		}
-		old[sub] = now.Sub(seen[sub]) >= ghostGrace
-		young = young || !old[sub]
+		if old[sub] = now.Sub(seen[sub]) >= ghostGrace; old[sub] {
+			delete(young, fmt.Sprint("subtopology ", sub))
+		}
 	}
 	b.ghosts = seen
-	if young && b.client != nil {
+	if len(young) > 0 && b.client != nil {
 		b.client.ForceMetadataRefresh()
 	}
 	if len(seen) == 0 {
-		return reports, false
+		return reports, nil
 	}
 	gone := func(task assignor.TaskID) bool { return s.ghost(task) && old[task.Subtopology] }
 	without = slices.Clone(reports)

@@ -22,6 +22,7 @@ type round struct {
 	info    kgo.BalanceInfo
 	memory  *assignor.Assignment // what it was decided on
 	frozen  []frozen             // the subtopologies that stay as they are
+	ghosts  found                // what there is to say of tasks that turn out to have no partition
 	again   bool                 // the round has something to try again, though it could be decided
 }
 
@@ -59,6 +60,7 @@ func (r *round) Balance(counts map[string]int32) kgo.IntoSyncAssignment {
 		a, p = r.repeat()
 	}
 	b.troubled(TroubleRound, err)
+	b.trouble(TroubleGhosts, r.ghosts)
 	d := &decision{assignment: a, moves: named(a.Moves, a, r.memory), again: err != nil || r.again}
 	b.mu.Lock()
 	b.decided = d
@@ -88,9 +90,9 @@ func (r *round) assign(reports []assignor.Member, counts map[string]int32) (a *a
 	r.b.mu.Lock()
 	config, memory := r.prepare(counts, now)
 	s := sizesOf(config.Topology)
-	reports, young := r.b.exorcise(reports, s, now)
+	reports, r.ghosts = r.b.exorcise(reports, s, now)
 	r.b.mu.Unlock()
-	r.again = young || len(r.frozen) > 0
+	r.again = len(r.ghosts)+len(r.frozen) > 0
 	if len(config.Topology) == 0 {
 		return repetition(reports, memory, config.Generation), memory, nil
 	}

@@ -26,10 +26,11 @@ const (
 	// Those of a leader end when it decides a round without them, and when somebody else leads.
 	TroubleReport TroubleKind = "report" // what a member reports cannot be read
 	TroubleRound  TroubleKind = "round"  // the round cannot be decided, and repeats what is
+	TroubleGhosts TroubleKind = "ghosts" // members have tasks of partitions that their topics do not have
 )
 
 // leaderTroubles are the kinds that only a leader has.
-var leaderTroubles = []TroubleKind{TroubleReport, TroubleRound}
+var leaderTroubles = []TroubleKind{TroubleReport, TroubleRound, TroubleGhosts}
 
 // Trouble is something that is not as it should be. It lasts until it is over; where it comes back, it begins anew.
 type Trouble struct {
