@@ -1,0 +1,39 @@
+package lead
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/incremental-rebalance/assignor"
+)
+
+// Check returns every invariant of the session that does not hold (errors.Join), nil as long as this package is right:
+//
+//   - lists are sorted without duplicates, and no task is in two of Active, Revoked and Learners;
+//   - what others learn it runs, and what it stopped for a round it does not run;
+//   - a member that is out runs nothing, learns nothing and has applied no answer;
+//   - a decision is kept from Decide to the answer of its round, and no longer;
+//   - it leads only the answer that it applies, and then its memory is not older;
+//   - it echoes no memory but that of the answer that it applies.
+func (s *Session) Check() error {
+	var broken []error
+	check := func(ok bool, what string) {
+		if !ok {
+			broken = append(broken, fmt.Errorf("lead: %s, in phase %d of round %d: %v", what, s.phase, s.place.Round, s.me))
+		}
+	}
+	m := &s.me
+	learners := tasksOf(m.Learners)
+	for _, list := range [][]assignor.TaskID{m.Active, m.Revoked, s.handover, s.kept, s.broken} {
+		check(slices.Equal(list, union(list, nil)), "a list is not sorted")
+	}
+	check(len(learners) == len(m.Learners) && len(tasksOf(m.Standbys)) == len(m.Standbys), "a task has two copies")
+	check(len(union(union(m.Active, m.Revoked), learners)) == len(m.Active)+len(m.Revoked)+len(learners), "a task is in two lists")
+	check(len(without(s.handover, m.Active)) == 0, "it hands over what it does not run")
+	check(s.phase != out || len(m.Active)+len(m.Revoked)+len(learners) == 0 && m.Generation == 0, "it is out and holds tasks")
+	check(s.decided == nil || s.phase == begun, "a decision outlives its round")
+	check(!s.leads || s.phase != out, "it is out and leads")
+	check(m.Memory == nil || m.Memory.Generation <= m.Generation, "it echoes a memory that is newer than its answer")
+	return errors.Join(broken...)
+}

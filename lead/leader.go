@@ -1,0 +1,261 @@
+package lead
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/incremental-rebalance/assignor"
+)
+
+// ErrUnread is the trouble of a round in which a report cannot be read and the transport does not know what its member runs.
+var ErrUnread = errors.New("lead: a report cannot be read")
+
+// Round is what a leader decides.
+type Round struct {
+	Number   int32
+	Topology []assignor.Subtopology // nil: that of Config.Assignor
+	Limit    int                    // bytes that all payloads may take together; 0: assignor.MaxPayload
+
+	// Reports are the members', each the one of that member's last join and given for this round. Who is missing runs nothing
+	// any more, by the transport's word: its tasks go to others.
+	Reports []Report
+}
+
+// Report is what a member has reported.
+type Report struct {
+	Member string // the id that the group knows the member by
+	Data   []byte
+	// Known is what the transport itself knows of the member, to be used where Data cannot be read: every task that it may run is
+	// in Active. Nil: nothing is known.
+	Known *assignor.Member
+}
+
+// decision is what a leader answered.
+type decision struct {
+	assignment *assignor.Assignment // nil: everybody goes on as it is
+	own        []byte               // the leader's own payload
+	repeated   bool                 // there was trouble
+}
+
+// sent reports whether the payload is what the leader itself gets by this decision. Of two leaders that sent themselves the same bytes
+// and others something else, each takes its own decision for the one delivered. That costs no safety: a member that did not
+// get what a memory says it did reports an earlier generation, and then the memory only adds to what counts as running.
+func (d *decision) sent(payload []byte) bool { return bytes.Equal(d.own, payload) }
+
+// Decide returns what this member, as leader, sends to whom. The decision counts when the leader's own part of it comes back
+// (Deliver), not before: the group may take another's, or none.
+//
+// Where the round cannot be decided, what is stays: Trouble says why, nobody gains a task, and the leader calls for another round
+// after assignor.RevokeRetry, then after twice as long each time up to five minutes. A round that this member has not begun is
+// not decided: Send is nil.
+func (s *Session) Decide(now time.Time, r Round) Todo {
+	s.advance(now)
+	if s.phase != begun || r.Number != s.place.Round {
+		return s.done(Todo{})
+	}
+	members, unread, trouble := s.read(r.Reports)
+	memory, since := s.recall(members)
+	d := &decision{}
+	var send []Payload
+	err := ErrUnread
+	if len(unread) == 0 {
+		config := s.config.Assignor
+		config.Generation, config.SincePrevious = r.Number, since
+		if r.Topology != nil {
+			config.Topology = r.Topology
+		}
+		if d.assignment, err = assignor.Assign(members, memory, config); err == nil {
+			send, err = encode(d.assignment, r.Limit)
+		}
+	}
+	if err != nil {
+		trouble = append(trouble, fmt.Errorf("lead: round %d repeats what is: %w", r.Number, err))
+		d.repeated = true
+		d.assignment, send = repeat(members, unread, memory, r)
+	}
+	if i := slices.IndexFunc(send, func(p Payload) bool { return p.Member == s.place.Member }); i >= 0 {
+		d.own = send[i].Data
+	}
+	s.decided = d
+	return s.done(Todo{Send: send, Trouble: trouble})
+}
+
+// read returns the reports, the ids of the members whose reports cannot be read, and what is wrong with them. A member that reports
+// two things at once has said nothing.
+func (s *Session) read(reports []Report) (members []assignor.Member, unread []string, trouble []error) {
+	decoder := &assignor.ReportDecoder{}
+	if s.memory.assignment != nil {
+		decoder.Known = s.memory.assignment.Generation
+	}
+	first := make(map[string][]byte, len(reports))
+	var known []string // the members that the transport speaks for
+	for _, r := range reports {
+		data, twice := first[r.Member]
+		if twice && bytes.Equal(data, r.Data) {
+			continue
+		}
+		first[r.Member] = r.Data
+		m, err := decoder.Decode(r.Data)
+		switch {
+		case r.Member == "":
+			err = errors.New("it has no id")
+		case twice:
+			err = errors.New("there are two of them")
+		case err != nil && r.Known != nil:
+			m = *r.Known
+			m.Version, m.Memory = assignor.LearnerVersion-1, nil
+			known = append(known, r.Member)
+		}
+		if err != nil {
+			trouble = append(trouble, fmt.Errorf("lead: report of member %q: %w", r.Member, err))
+		}
+		if err != nil && (r.Known == nil || r.Member == "" || twice) {
+			unread = append(unread, r.Member)
+			members = slices.DeleteFunc(members, func(m assignor.Member) bool { return twice && m.ID == r.Member })
+			continue
+		}
+		m.ID = r.Member
+		m.Generation = generation(m.Generation)
+		if m.Memory != nil && generation(m.Memory.Generation) == 0 {
+			m.Memory = nil
+		}
+		members = append(members, m)
+	}
+	boundKnown(members, known)
+	return members, unread, trouble
+}
+
+// boundKnown lowers the generations of members that the transport speaks for to what the others know: they must not outdate the
+// memory. Behind it, such a member also counts as running what the memory gave it.
+func boundKnown(members []assignor.Member, known []string) {
+	newest := int32(1)
+	for _, m := range members {
+		if !slices.Contains(known, m.ID) {
+			newest = max(newest, m.Generation)
+		}
+	}
+	for i, m := range members {
+		if slices.Contains(known, m.ID) {
+			members[i].Generation = min(max(1, m.Generation), newest)
+		}
+	}
+}
+
+// generation returns g, or 0 where g is none that a leader can have given: an answer needs a greater one.
+func generation(g int32) int32 {
+	if g < 0 || g == math.MaxInt32 {
+		return 0
+	}
+	return g
+}
+
+// recall returns the leader's memory, and how long it has known it: its own where nobody knows a later one, else what the reports
+// hold. Nil is none, where nobody has been assigned anything yet.
+func (s *Session) recall(members []assignor.Member) (*assignor.Assignment, time.Duration) {
+	own := s.memory.assignment
+	later := own == nil || slices.ContainsFunc(members, func(m assignor.Member) bool {
+		return m.Generation > own.Generation || m.Memory != nil && m.Memory.Generation > own.Generation
+	})
+	if !later {
+		return own, s.clock - s.memory.at
+	}
+	if found := assignor.Recover(members); found.Generation > 0 {
+		return found, 0
+	}
+	return nil, 0
+}
+
+// encode returns the payloads of an assignment.
+func encode(a *assignor.Assignment, limit int) ([]Payload, error) {
+	data, err := a.Encode(limit)
+	if err != nil {
+		return nil, err
+	}
+	send := make([]Payload, len(data))
+	for i := range data {
+		send[i] = Payload{a.Members[i].Member, data[i]}
+	}
+	return send, nil
+}
+
+// repeat returns the answer that changes nothing: every member goes on with what it runs and nobody else claims, and keeps its copies.
+// Members whose reports cannot be read go on as they are, all do where even this cannot be encoded.
+func repeat(members []assignor.Member, unread []string, memory *assignor.Assignment, r Round) (*assignor.Assignment, []Payload) {
+	var a *assignor.Assignment
+	var send []Payload
+	if len(members) > 0 {
+		a = repetition(members, len(unread) > 0, memory, r.Number)
+		var err error
+		if send, err = encode(a, r.Limit); err != nil {
+			a, send = nil, nil
+		}
+	}
+	if a == nil {
+		for _, m := range members {
+			send = append(send, Payload{Member: m.ID})
+		}
+	}
+	for _, id := range unread {
+		if id != "" && !slices.ContainsFunc(send, func(p Payload) bool { return p.Member == id }) {
+			send = append(send, Payload{Member: id})
+		}
+	}
+	return a, send
+}
+
+// repetition is the assignment by which nobody gains a task. A task that its owner has stopped for the round goes back to it only
+// where nobody else can have it: where all reports are there and the owner has applied the last answer.
+func repetition(members []assignor.Member, partial bool, memory *assignor.Assignment, number int32) *assignor.Assignment {
+	newest := int32(0)
+	if memory != nil {
+		newest = memory.Generation
+	}
+	for _, m := range members {
+		newest = max(newest, m.Generation)
+	}
+	now := slices.Clone(members)
+	for i := range now {
+		if partial || now[i].Generation < newest {
+			now[i].Revoked = nil
+		}
+		now[i].Memory = nil                           // who runs what is to come from the reports alone,
+		now[i].Generation = max(1, now[i].Generation) // and from all of them
+	}
+	a := assignor.Recover(now)
+	a.Generation = max(number, newest+1) // newest is less than the greatest number
+	if memory != nil {
+		a.Departed = slices.Clone(memory.Departed)
+	}
+	for _, m := range now {
+		i, _ := slices.BinarySearchFunc(a.Members, m, func(ma assignor.MemberAssignment, m assignor.Member) int {
+			return strings.Compare(ma.Member, m.ID)
+		})
+		ma := &a.Members[i]
+		ma.Generation = a.Generation
+		ma.Learners, ma.Standbys = without(tasksOf(m.Learners), ma.Active), without(tasksOf(m.Standbys), ma.Active)
+		ma.Standbys = without(ma.Standbys, ma.Learners)
+	}
+	return a
+}
+
+// lead takes up what a leader has to do later, once its decision has come back to it.
+func (s *Session) lead(d *decision) {
+	s.leads = true
+	if d.assignment != nil && d.assignment.Generation == s.me.Generation {
+		s.memory = remembered{d.assignment, s.clock}
+		if d.assignment.NextRebalance > 0 {
+			s.set(deadline, d.assignment.NextRebalance)
+		}
+	}
+	if !d.repeated {
+		s.retry = 0
+		return
+	}
+	s.retry = min(max(2*s.retry, assignor.RevokeRetry), maxRetry)
+	s.set(again, s.retry)
+}

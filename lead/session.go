@@ -1,0 +1,289 @@
+package lead
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/incremental-rebalance/assignor"
+)
+
+// DefaultDebounce is how long a member waits for more of its learners to catch up before it calls for a round.
+const DefaultDebounce = time.Second
+
+// Config says what a member is and how its group is balanced. The members of a group have equal Assignor: any of them may lead.
+type Config struct {
+	Instance string // the process or host whose disk holds the state; the same after a restart
+	Capacity int32  // relative share of the load; below 1 means 1
+	Tags     map[string]string
+	Local    []assignor.Replica // the copies that are on the disk already
+
+	// Assignor is how the member decides when it leads. Generation and SincePrevious are the session's to set, and Topology may
+	// come with each round instead ([Round.Topology]).
+	Assignor   assignor.Config
+	RejoinMode assignor.RejoinMode // when a member with learners calls for a round
+
+	// OneRound is assignor.OneRound: a join stops every task that another member learns, and if the learner has caught up it
+	// starts in that very round. False is assignor.TwoRounds: nothing stops before its turn. All members may differ in it.
+	OneRound bool
+
+	Debounce time.Duration // 0: DefaultDebounce
+}
+
+// Session is what one member of a group knows, between its transport and its tasks. It is made by [New] and used by one goroutine
+// at a time. It starts nothing and waits for nothing: each event returns what is to be done about it.
+type Session struct {
+	config Config
+
+	clock time.Duration // the time that has passed as far as the events' clocks tell; it never goes back, and is never 0
+	now   time.Time     // the clock of the last event, zero before the first
+
+	me       assignor.Member   // what it runs and has, ages as of the clock's aged
+	aged     time.Duration     //
+	handover []assignor.TaskID // those of me.Active that others learn
+	kept     []assignor.TaskID // the standbys of the last answer; what else is in me.Standbys was left, or is being restored
+	revoking []assignor.TaskID // what the last answer told it to stop
+	broken   []assignor.TaskID // those of me.Active that lost their state since the last report
+	told     bool              // the last answer was given to a member that leaves
+	leftAt   time.Duration     // the clock when it was told to leave; counts while me.Leaving
+
+	phase  phase
+	place  Place           // of the last Begin
+	sent   assignor.Member // the report of the last join
+	due    [numReasons]time.Duration
+	misses int // answers in a row that did not come or could not be read
+	probes int // sessions in a row in which it, leaving, had nothing but standbys
+
+	decided *decision  // what it answered as leader, until an answer comes back
+	memory  remembered // the last assignment that was delivered, as far as it knows
+	leads   bool       // it decided the answer that it applies
+	retry   time.Duration
+}
+
+// phase says where a member stands in a round. Only one that has begun a round takes its answer.
+type phase uint8
+
+const (
+	out     phase = iota // it has no place: never joined, lost or gone
+	joining              // it has reported
+	begun                // the round of that report has begun
+	settled              // the round's answer has come
+)
+
+// remembered is an assignment, and the clock when the member got to know it.
+type remembered struct {
+	assignment *assignor.Assignment
+	at         time.Duration
+}
+
+// Place is a member's place in a round.
+type Place struct {
+	Round  int32  // the round's number, as Assignor.Generation counts: the broker's generation. Later rounds have greater ones.
+	Member string // the id that the group knows the member by
+	Leads  bool   // it decides the round: it will be asked to (Decide), or it has returned to the place of a leader
+}
+
+// Todo is what an event leads to, in the order in which it is to be done.
+type Todo struct {
+	Stop    []assignor.TaskID // stop these, and go on when they have stopped: nothing of them is written any more
+	Report  []byte            // join with this report; nil: do not
+	Send    []Payload         // one a member of the round that was to be decided; nil: none was
+	Start   []assignor.TaskID // run these: from the copy on this disk where there is one, else from nothing
+	Learn   []assignor.TaskID // replay these in order to take them over, and say how far they are (Progress)
+	Keep    []assignor.TaskID // keep these warm, and say how far they are
+	Drop    []assignor.TaskID // nobody needs these copies any more; they may be deleted
+	Call    string            // call for a round, and why; "": do not
+	Drained bool              // told to leave, and nothing is left: leave the group
+	Wake    time.Duration     // call Tick after that time; 0: not at all. It takes the place of the Wake before.
+	Trouble []error           // what is wrong, each with what the session did about it
+}
+
+// Payload is what a leader sends to a member. Empty Data says: go on as you are.
+type Payload struct {
+	Member string
+	Data   []byte
+}
+
+// New returns the session of a member that has no place in a group yet. It fails with assignor.ErrConfig, every problem at once.
+func New(config Config) (*Session, error) {
+	checked := config.Assignor
+	if checked.Topology == nil { // it comes with the rounds
+		checked.Topology = []assignor.Subtopology{{}}
+	}
+	if err := checked.Validate(); err != nil {
+		return nil, err
+	}
+	config.Debounce = cmp.Or(config.Debounce, DefaultDebounce)
+	s := &Session{config: config, clock: 1}
+	s.me = assignor.Member{
+		Instance: config.Instance,
+		Capacity: config.Capacity,
+		Version:  assignor.CurrentVersion,
+		Tags:     config.Tags,
+		Standbys: slices.Clone(config.Local),
+	}
+	slices.SortFunc(s.me.Standbys, compareCopies)
+	s.me.Standbys = slices.CompactFunc(s.me.Standbys, func(a, b assignor.Replica) bool { return a.Task == b.Task })
+	return s, nil
+}
+
+func compareCopies(a, b assignor.Replica) int { return a.Task.Compare(b.Task) }
+
+// Join returns the report of a member that is to join a round. With Config.OneRound it is to stop first what others learn, and
+// reports that it has. What was still to come of earlier rounds is void from now on. A join that is asked twice returns what
+// the member knows at the second time.
+func (s *Session) Join(now time.Time) Todo {
+	s.advance(now)
+	var todo Todo
+	if s.config.OneRound && len(s.handover) > 0 {
+		todo.Stop = s.handover
+		s.me.Active = without(s.me.Active, s.handover)
+		s.me.Revoked = union(s.me.Revoked, s.handover)
+		s.handover = nil
+	}
+	s.age()
+	s.phase, s.decided, s.due = joining, nil, [numReasons]time.Duration{}
+	s.due[unanswered] = s.in(maxRetry) // longer than a round takes whose members all stop tasks
+	s.sent = s.me
+	if s.me.Leaving {
+		s.sent.LeavingFor = s.clock - s.leftAt
+	}
+	s.sent.Learners, s.sent.Standbys = slices.Clone(s.me.Learners), slices.Clone(s.me.Standbys)
+	s.broken = nil
+	data, err := s.sent.MarshalBinary()
+	if err != nil {
+		todo.Trouble = append(todo.Trouble, fmt.Errorf("lead: the report of %q cannot be encoded, the group sees one that cannot be read and nobody gains a task: %w",
+			s.me.Instance, err))
+		data = []byte{}
+	}
+	todo.Report = data
+	return s.done(todo)
+}
+
+// Begin says that a round has begun with the report of the last Join. A static member that returns to the place of its former life,
+// which has ended, joins, begins the current round and gets that one's answer, without a round. It does nothing where no join
+// has been made since the last round.
+func (s *Session) Begin(now time.Time, place Place) Todo {
+	s.advance(now)
+	if s.phase == joining || s.phase == begun && place.Round == s.place.Round {
+		s.phase, s.place = begun, place
+		s.due[unanswered] = s.in(backoff(assignor.RevokeRetry, s.misses))
+	}
+	return s.done(Todo{})
+}
+
+// Deliver gives the member what the leader of a round sent to it. An answer of another round than the one begun last, or one that
+// came before, changes nothing. One that cannot be read, or was given to who this member was before, leaves everything as it
+// is: the member asks for another round.
+func (s *Session) Deliver(now time.Time, round int32, payload []byte) Todo {
+	s.advance(now)
+	if s.phase != begun || round != s.place.Round {
+		return s.done(Todo{})
+	}
+	s.phase, s.due = settled, [numReasons]time.Duration{}
+	decided := s.decided
+	s.decided, s.leads = nil, false
+	todo := s.take(payload)
+	switch {
+	case decided == nil && s.place.Leads: // it has returned to the place of a leader, and nobody keeps that one's deadlines
+		s.set(again, s.config.Debounce)
+	case decided != nil && decided.sent(payload): // else another's answer was taken
+		s.lead(decided)
+	}
+	s.look()
+	return s.done(todo)
+}
+
+// take applies a payload.
+func (s *Session) take(payload []byte) Todo {
+	if len(payload) == 0 { // the leader tries again; an echo that made its plan too large must not come back
+		s.me.Memory = nil
+		s.due[unanswered] = s.in(maxRetry) // and if it does not
+		return Todo{}
+	}
+	ma, memory, err := assignor.Decode(payload)
+	if err == nil && s.me.Generation > 0 && ma.Generation <= s.me.Generation {
+		err = fmt.Errorf("it has generation %d, and %d came before", ma.Generation, s.me.Generation)
+	}
+	if err != nil {
+		s.due[unanswered] = s.in(backoff(assignor.RevokeRetry, s.misses))
+		s.misses++
+		return Todo{Trouble: []error{fmt.Errorf("lead: the answer to %q in round %d cannot be taken, it goes on as it is and asks again: %w",
+			s.me.Instance, s.place.Round, err)}}
+	}
+	s.misses = 0
+	return s.adopt(ma, memory)
+}
+
+// adopt makes the answer what the member does, and returns how that differs from what it did.
+func (s *Session) adopt(ma assignor.MemberAssignment, memory *assignor.Assignment) Todo {
+	s.age()
+	before := s.me
+	s.me = before.Next(ma, assignor.TwoRounds)
+	s.me.Memory = memory
+	if memory != nil {
+		s.memory = remembered{memory, s.clock}
+	} else if own := s.memory.assignment; own != nil && own.Generation > ma.Generation {
+		s.memory = remembered{} // of another life of the group
+	}
+	s.handover, s.kept, s.revoking, s.told = slices.Clone(ma.Handover), slices.Clone(ma.Standbys), slices.Clone(ma.Revoke), ma.Leaving
+	if ma.FollowUp {
+		s.due[followUp] = s.clock
+	}
+	had := union(copies(before), union(before.Active, before.Revoked))
+	return Todo{
+		Stop:  without(before.Active, s.me.Active),
+		Start: without(s.me.Active, before.Active),
+		Learn: without(tasksOf(s.me.Learners), tasksOf(before.Learners)),
+		Keep:  without(s.kept, tasksOf(before.Standbys)),
+		Drop:  without(had, union(copies(s.me), s.me.Active)),
+	}
+}
+
+// Lost says that the group has dropped the member, or cannot be reached for so long that it may have. Everything stops: others may run
+// it. What it has on its disk is behind by nobody knows how much until Progress says so, and it must not be trusted as it is
+// where the service may have written to it since.
+func (s *Session) Lost(now time.Time) Todo {
+	s.advance(now)
+	left := union(copies(s.me), union(s.me.Active, s.me.Revoked))
+	todo := Todo{Stop: s.me.Active}
+	s.me.Active, s.me.Revoked, s.me.Learners, s.me.Standbys, s.me.Memory = nil, nil, nil, nil, nil
+	s.me.Generation = 0
+	for _, task := range left {
+		s.me.Standbys = append(s.me.Standbys, assignor.Replica{Task: task, Lag: assignor.UnknownLag})
+	}
+	s.handover, s.kept, s.revoking, s.broken, s.told = nil, nil, nil, nil, false
+	s.phase, s.decided, s.leads, s.due = out, nil, false, [numReasons]time.Duration{}
+	return s.done(todo)
+}
+
+// Tick says that the time of a Wake has come. It may be called at any time.
+func (s *Session) Tick(now time.Time) Todo {
+	s.advance(now)
+	return s.done(Todo{})
+}
+
+// advance moves the session's clock. A clock that was set back stands still for once; one that jumped ahead has aged everything,
+// which costs copies, never safety: no task changes hands because of a time.
+func (s *Session) advance(now time.Time) {
+	if passed := now.Sub(s.now); !s.now.IsZero() && passed > 0 {
+		s.clock = s.in(passed)
+	}
+	s.now = now
+}
+
+// in returns the clock in d. It stops at the end of time.
+func (s *Session) in(d time.Duration) time.Duration {
+	return s.clock + min(max(0, d), math.MaxInt64-s.clock)
+}
+
+// age makes the ages of the learners those of now.
+func (s *Session) age() {
+	for i := range s.me.Learners {
+		r := &s.me.Learners[i]
+		r.For += min(s.clock-s.aged, math.MaxInt64-r.For)
+	}
+	s.aged = s.clock
+}
