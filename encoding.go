@@ -3,6 +3,8 @@ package assignor
 import (
 	"errors"
 	"fmt"
+
+	"github.com/incremental-rebalance/assignor/internal/taskset"
 )
 
 // The wire format, version 1.
@@ -48,27 +50,10 @@ import (
 // Names that follow another (an instance its member, the names of a memory each other) are coded as the length of the prefix
 // they share with it (127 at most), the length of the rest and the rest. Tags: their count, then each key and value.
 //
-// A list of tasks is a sequence of sets, one a subtopology, in order. A set begins with a head byte: bits 0-2 are its
-// form, bit 3 is set where another set follows, bits 4-7 are the subtopology less the previous one and 1 (the first: the
-// subtopology itself), or 15 where a uvarint holds that less 15. p is its smallest partition, n the number of its tasks:
-//
-//	form            bytes after the head                                              cheapest for
-//	0 single        p                                                                 one task
-//	1 run           p, n-2                                                            p, p+1, ..
-//	2 stride        p, step-2, n-2                                                    p, p+step, ..: round robin
-//	3 runs          p, runs-2, length-1, then for each further run gap-2, length-1    a run with holes
-//	4 strided runs  step-2, then like 3 with (partition-p)/step for every partition   round robin with holes
-//	5 gaps          bits: see below                                                   a random choice
-//	6 bitmap        p, span-2, then a bit for each partition between p and the last   a dense random choice
-//	7 strided bits  step-2, then like 6 with (partition-p)/step for every partition   the same of a round robin
-//
-// span is the last partition (of form 7: its quotient) less the first. step is the smallest gap between neighbours, where it divides
-// all gaps; else the strided forms cannot hold the set. Of the forms that can
-// hold a set the one that takes fewest bytes is used, and of several the one that comes first here. Bits fill each byte from its
-// lowest bit, and a last byte is filled with zeros. Form 5 in bits: n-1 in Elias' gamma code (as many zeros as it has bits
-// below its highest, a one, those bits), k (5 bits), the number of bits of p (5) and p without its highest one; then
-// every gap between neighbours less 1 in Rice's code (its quotient by 2^k in zeros, a one, its remainder in k bits), with the
-// k that gives the fewest bits, and of several the smallest. On a random set that is within 2 or 3 % of the information bound.
+// A list of tasks is a sequence of sets, one a subtopology, in order. A set begins with a head byte: bits 0-2 are its form, bit 3 is
+// set where another set follows, bits 4-7 are the subtopology less the previous one and 1 (the first: the subtopology itself), or 15
+// where a uvarint holds that less 15. What follows are the partitions in that form: the comment of internal/taskset has the eight
+// forms byte by byte, and which of them is used.
 //
 // Handover is coded as a set of positions in Active: one set, of subtopology 0. Behind a list of copies comes a byte, bits
 // 0-1 the form of their lags, bits 2-3 that of their ages (For), bits 4-7 the decimal exponent of the ages' unit (0: a
@@ -166,13 +151,13 @@ type ReportDecoder struct {
 	Known int32
 
 	sets []wireSet
-	gaps []gapRun
+	gaps []taskset.Gaps
 }
 
 // Decode returns the report that data holds; it keeps no reference to data. It fails with [ErrCorrupt] or [ErrVersion].
 func (r *ReportDecoder) Decode(data []byte) (Member, error) {
 	d := newDecoder(data)
-	d.sets, d.gaps = r.sets, r.gaps
+	d.sets, d.reader.Gaps = r.sets, r.gaps
 	if known := knownGeneration(r.Known); known > 0 {
 		d.newerThan = int64(known)
 	}
@@ -180,7 +165,7 @@ func (r *ReportDecoder) Decode(data []byte) (Member, error) {
 	if d.recount() {
 		m = d.report()
 	}
-	r.sets, r.gaps = d.sets, d.gaps
+	r.sets, r.gaps = d.sets, d.reader.Gaps
 	if d.err != nil {
 		return Member{}, d.err
 	}

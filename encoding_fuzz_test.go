@@ -2,7 +2,6 @@ package assignor
 
 import (
 	"bytes"
-	"encoding/binary"
 	"math/rand"
 	"testing"
 
@@ -185,45 +184,6 @@ func (v decoded) checkValid(t *testing.T) {
 			require.True(t, i == 0 || v.memory.Members[i-1].Member < v.memory.Members[i].Member)
 		}
 	}
-}
-
-// FuzzTaskSet codes the set whose gaps are the uvarints in data: it comes back, and no other form is smaller.
-func FuzzTaskSet(f *testing.F) {
-	f.Add([]byte{5, 1, 1, 1, 9, 1, 1})
-	f.Add([]byte{200, 1, 100, 100, 100, 200, 1, 100})
-	f.Add([]byte{3, 9, 8, 17, 4})
-	f.Fuzz(func(t *testing.T, data []byte) {
-		tasks := tasksFromGaps(data)
-		if len(tasks) == 0 {
-			return
-		}
-		e := encoder{}
-		e.taskList(tasks)
-		d := newDecoder(e.buf)
-		d.free = MaxTasks
-		got, _ := d.taskList()
-		require.NoError(t, d.err)
-		require.Equal(t, tasks, got)
-		s := naiveSet(tasks)
-		for form, size := range naiveSizes(&s) {
-			require.LessOrEqual(t, s.plan().size, size, "form %d", form)
-		}
-	})
-}
-
-func tasksFromGaps(data []byte) (tasks []TaskID) {
-	last := uint64(0)
-	for len(tasks) < 1000 {
-		gap, n := binary.Uvarint(data)
-		if n <= 0 || gap > 1<<20 {
-			break
-		}
-		data = data[n:]
-		if last += gap; gap > 0 || len(tasks) == 0 {
-			tasks = append(tasks, TaskID{0, int32(last)})
-		}
-	}
-	return tasks
 }
 
 // FuzzEncode encodes groups of any kind under any limit: the payloads keep it and are complete, or there is an error.

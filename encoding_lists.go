@@ -5,6 +5,9 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"strings"
+
+	"github.com/incremental-rebalance/assignor/internal/taskset"
 )
 
 // Parts of a set's head byte.
@@ -16,7 +19,7 @@ const (
 	maxNumber = math.MaxInt32
 )
 
-// wireSet is one set of a list that is being read. Its gaps are the next ones in decoder.gaps.
+// wireSet is one set of a list that is being read. Its gaps are the next ones in decoder.reader.
 type wireSet struct {
 	subtopology int32
 	first       uint32
@@ -28,40 +31,33 @@ func (e *encoder) taskList(tasks []TaskID) {
 	next, buf, gaps := int32(0), e.buf, e.gaps
 	for len(tasks) > 0 {
 		s := firstSet(tasks, gaps[:0])
-		gaps = s.gaps
-		buf = s.appendWithHead(buf, tasks[0].Subtopology-next, s.n < len(tasks))
+		gaps = s.Gaps
+		buf = appendSet(buf, &s, tasks[0].Subtopology-next, s.Len < len(tasks))
 		next = tasks[0].Subtopology + 1
-		tasks = tasks[s.n:]
+		tasks = tasks[s.Len:]
 	}
 	e.buf, e.gaps = buf, gaps
 }
 
 // firstSet returns the tasks that are of the same subtopology as the first one. It appends their gaps to gaps.
-func firstSet(tasks []TaskID, gaps []gapRun) partitionSet {
+func firstSet(tasks []TaskID, gaps []taskset.Gaps) taskset.Set {
 	subtopology, last, n := tasks[0].Subtopology, tasks[0].Partition, 1
 	for _, t := range tasks[1:] {
 		if t.Subtopology != subtopology {
 			break
 		}
 		n++
-		gaps = appendGap(gaps, uint32(t.Partition-last))
+		gaps = taskset.Append(gaps, uint32(t.Partition-last))
 		last = t.Partition
 	}
-	return partitionSet{first: uint32(tasks[0].Partition), n: n, gaps: gaps}
+	return taskset.Set{First: uint32(tasks[0].Partition), Len: n, Gaps: gaps}
 }
 
-func appendGap(gaps []gapRun, gap uint32) []gapRun {
-	if last := len(gaps) - 1; last >= 0 && gaps[last].gap == gap {
-		gaps[last].times++
-		return gaps
-	}
-	return append(gaps, gapRun{gap, 1})
-}
-
-// appendWithHead appends the set to b. subtopology is how far that is behind the least it can be; more says that a set follows.
-func (s *partitionSet) appendWithHead(b []byte, subtopology int32, more bool) []byte {
-	p := s.plan()
-	head := byte(p.form) | byte(min(subtopology, headLong))<<headShift
+// appendSet appends the set to b, behind its head. subtopology is how far that is behind the least it can be; more says that a set
+// follows.
+func appendSet(b []byte, s *taskset.Set, subtopology int32, more bool) []byte {
+	p := s.Plan()
+	head := byte(p.Form) | byte(min(subtopology, headLong))<<headShift
 	if more {
 		head |= headMore
 	}
@@ -69,17 +65,14 @@ func (s *partitionSet) appendWithHead(b []byte, subtopology int32, more bool) []
 	if subtopology >= headLong {
 		b = binary.AppendUvarint(b, uint64(subtopology-headLong))
 	}
-	return s.append(b, p)
+	return s.Append(b, p)
 }
 
 // positions appends a set of positions, which are in order and at least one.
 func (e *encoder) positions(positions []uint32) {
-	s := partitionSet{first: positions[0], n: len(positions), gaps: e.gaps[:0]}
-	for i := 1; i < len(positions); i++ {
-		s.gaps = appendGap(s.gaps, positions[i]-positions[i-1])
-	}
-	e.gaps = s.gaps
-	e.buf = s.appendWithHead(e.buf, 0, false)
+	s := taskset.Of(positions, e.gaps[:0])
+	e.gaps = s.Gaps
+	e.buf = appendSet(e.buf, &s, 0, false)
 }
 
 // normal returns tasks in order and without duplicates: tasks itself, where it is so.
@@ -125,12 +118,12 @@ func sortedReplicas(replicas []Replica) []Replica {
 func (d *decoder) clearSets() {
 	if d.sets == nil {
 		d.sets = make([]wireSet, 0, min(d.left()/2+1, 16))
-		d.gaps = make([]gapRun, 0, min(d.left(), 512))
+		d.reader.Gaps = make([]taskset.Gaps, 0, min(d.left(), 512))
 	}
-	d.sets, d.gaps = d.sets[:0], d.gaps[:0]
+	d.sets, d.reader.Gaps = d.sets[:0], d.reader.Gaps[:0]
 }
 
-// taskSets reads the sets of a list into d.sets and d.gaps and returns the number of their tasks.
+// taskSets reads the sets of a list into d.sets and d.reader.Gaps and returns the number of their tasks.
 func (d *decoder) taskSets() int {
 	d.clearSets()
 	n, next, more := 0, uint64(0), true
@@ -145,7 +138,7 @@ func (d *decoder) taskSets() int {
 			d.fail("a subtopology beyond %d", maxNumber)
 		}
 		next = subtopology + 1
-		n += d.wireSet(int32(subtopology), setForm(head&headForm))
+		n += d.wireSet(int32(subtopology), taskset.Form(head&headForm))
 	}
 	d.countTasks(n)
 	return n
@@ -157,10 +150,28 @@ func (d *decoder) countTasks(n int) {
 	}
 }
 
-func (d *decoder) wireSet(subtopology int32, form setForm) int {
-	s := d.set(form)
-	d.sets = append(d.sets, wireSet{subtopology, s.first, len(s.gaps)})
-	return s.n
+func (d *decoder) wireSet(subtopology int32, form taskset.Form) int {
+	s, n, err := d.reader.Read(d.data[d.off:d.end], form, MaxTasks)
+	d.off += n
+	if err != nil {
+		d.failSet(err)
+	}
+	d.sets = append(d.sets, wireSet{subtopology, s.First, len(s.Gaps)})
+	return s.Len
+}
+
+// failSet says of tasks what package taskset says of numbers.
+func (d *decoder) failSet(err error) {
+	switch err {
+	case taskset.ErrNotBest:
+		d.fail("a set of tasks is not in its shortest form")
+	case taskset.ErrMany:
+		d.fail("more than %d tasks", MaxTasks)
+	case taskset.ErrLarge:
+		d.fail("a partition beyond %d", maxNumber)
+	default:
+		d.fail("%s", strings.TrimPrefix(err.Error(), "taskset: "))
+	}
 }
 
 // taskList reads a list that is not empty, and returns it and its length: nil while tasks are only counted.
@@ -169,13 +180,13 @@ func (d *decoder) taskList() ([]TaskID, int) {
 	if d.err != nil || d.counting() {
 		return nil, n
 	}
-	tasks, gaps := make([]TaskID, 0, n), d.gaps
+	tasks, gaps := make([]TaskID, 0, n), d.reader.Gaps
 	for _, s := range d.sets {
 		t := TaskID{s.subtopology, int32(s.first)}
 		tasks = append(tasks, t)
 		for _, g := range gaps[:s.gaps] {
-			for times := g.times; times > 0; times-- {
-				t.Partition += int32(g.gap)
+			for times := g.Times; times > 0; times-- {
+				t.Partition += int32(g.Gap)
 				tasks = append(tasks, t)
 			}
 		}
@@ -191,13 +202,13 @@ func (d *decoder) copies() ([]Replica, int) {
 	if d.err != nil || d.counting() {
 		return nil, n
 	}
-	copies, gaps := make([]Replica, 0, n), d.gaps
+	copies, gaps := make([]Replica, 0, n), d.reader.Gaps
 	for _, s := range d.sets {
 		t := TaskID{s.subtopology, int32(s.first)}
 		copies = append(copies, Replica{Task: t})
 		for _, g := range gaps[:s.gaps] {
-			for range g.times {
-				t.Partition += int32(g.gap)
+			for range g.Times {
+				t.Partition += int32(g.Gap)
 				copies = append(copies, Replica{Task: t})
 			}
 		}
@@ -206,17 +217,17 @@ func (d *decoder) copies() ([]Replica, int) {
 	return copies, n
 }
 
-// positions reads a set of positions in a list of n into d.sets and d.gaps, and returns their number.
+// positions reads a set of positions in a list of n into d.sets and d.reader.Gaps, and returns their number.
 func (d *decoder) positions(n int) int {
 	d.clearSets()
 	head := d.byte()
 	if head&^headForm != 0 {
 		d.fail("a set of positions with a subtopology or a successor")
 	}
-	size := d.wireSet(0, setForm(head&headForm))
+	size := d.wireSet(0, taskset.Form(head&headForm))
 	last := uint64(d.sets[0].first)
-	for _, g := range d.gaps {
-		last += uint64(g.gap) * uint64(g.times)
+	for _, g := range d.reader.Gaps {
+		last += uint64(g.Gap) * uint64(g.Times)
 	}
 	if last >= uint64(n) {
 		d.fail("a position beyond the list")
@@ -224,16 +235,16 @@ func (d *decoder) positions(n int) int {
 	return size
 }
 
-// eachPosition calls visit for each of the positions in d.sets and d.gaps, unless there was an error.
+// eachPosition calls visit for each of the positions in d.sets and d.reader.Gaps, unless there was an error.
 func (d *decoder) eachPosition(visit func(position uint32)) {
 	if d.err != nil {
 		return
 	}
 	p := d.sets[0].first
 	visit(p)
-	for _, g := range d.gaps {
-		for range g.times {
-			p += g.gap
+	for _, g := range d.reader.Gaps {
+		for range g.Times {
+			p += g.Gap
 			visit(p)
 		}
 	}

@@ -73,7 +73,7 @@ func boundOf(a *Assignment, partitions int) (b groupBound) {
 		b.streams += streamsMember
 		b.subscription += streamsSubscription
 		for tasks := a.Members[i].Active; len(tasks) > 0; {
-			n := firstSet(tasks, nil).n
+			n := firstSet(tasks, nil).Len
 			b.sets++
 			b.entropy += log2Choose(partitions, n) / 8
 			b.uvarints += uvarintBytes(tasks[:n])

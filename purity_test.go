@@ -10,7 +10,7 @@ import (
 
 // TestPurity holds the core, and the packages below it, to what makes Assign a pure function whose answers are the same everywhere.
 func TestPurity(t *testing.T) {
-	for _, dir := range []string{".", "internal/level"} {
+	for _, dir := range []string{".", "internal/level", "internal/taskset"} {
 		core, err := typecheck.Dir(dir, path.Join("github.com/incremental-rebalance/assignor", dir))
 		if err != nil {
 			t.Fatal(err)

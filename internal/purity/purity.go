@@ -28,6 +28,7 @@ var imports = []string{
 	"bytes", "cmp", "container/heap", "encoding", "encoding/binary", "errors", "fmt", "math", "math/bits", "slices", "sort",
 	"strconv", "strings", "time", "unicode/utf8",
 	"github.com/incremental-rebalance/assignor/internal/level",
+	"github.com/incremental-rebalance/assignor/internal/taskset",
 }
 
 // Violation is one place where a package breaks one rule.
