@@ -6,91 +6,145 @@ import (
 	"github.com/incremental-rebalance/assignor/internal/level"
 )
 
+// owned is the round in which every task that somebody ran, or has state of, has a place or waits for its instance. The orphans have
+// neither (R1.5), in id order.
+type owned struct {
+	*plan
+	orphans []int32
+}
+
+// actives is the state of placeActives.
+type actives struct {
+	*plan
+	orphans []int32
+	load    []int64 // by instance, its stateful load once every learner has taken over; nil until the tasks with an owner are placed
+}
+
 // placeActives decides who runs each stateful or stateless task that has an owner or a copy (R1.1 to R1.4), and which tasks
-// wait for their instance (R7). What is left in r.orphans has neither (R1.5).
+// wait for their instance (R7).
 //
-// It starts from "every task stays with its owner", which is how most tasks of most rounds end: those whose owner may keep them and
-// of which nobody has a copy are passed over here, and by all later steps that look at single tasks.
-func (r *round) placeActives() {
-	r.dest = r.int32s.clone(r.owner[:r.topology.size()])
-	keeps := r.bools.take(len(r.members))
-	for m := range r.members {
-		keeps[m] = !r.mustGo(r.members[m].instance, false)
+//	T1 owner S1, nobody has a copy of it       stays: this is how most tasks of most rounds end
+//	T2 owner S1, S2 has a learner, caught up   R1.1: S2 runs it
+//	T3 nobody claims it, S2 has a standby      placed once those with an owner are: R1.3 wants the lightest
+//	T4 nobody claims it, nobody has a copy     an orphan
+//
+// The first are passed over here, and by all later steps that look at single tasks.
+func placeActives(c copies, s *planSpace) owned {
+	a := actives{plan: newPlan(c, s)}
+	keeps := a.bools.take(len(a.members))
+	for m := range a.members {
+		keeps[m] = !a.mustGo(a.members[m].instance, false)
 	}
-	if r.memory.prev == nil { // whoever nobody claims is an orphan, but for those of which there are copies
-		r.orphans = r.int32s.take(int(r.topology.size()) - r.claimed)[:0]
+	if a.memory.prev == nil { // whoever nobody claims is an orphan, but for those of which there are copies
+		a.orphans = a.int32s.take(int(a.topology.size()) - a.claimed)[:0]
 	}
-	status, restoring, unknown := r.status[:len(r.dest)], r.restoring != nil, r.memory.prev == nil && r.held == nil
-	for t, o := range r.dest {
-		if o == none && unknown { // nobody ever had it
-			status[t] = unplaced
-			r.orphans = append(r.orphans, int32(t))
-			continue
+	dest, status, unknown := a.dest, a.status, a.memory.prev == nil && a.held == nil
+	quiet := len(a.fenced) == 0 && !a.anyLearners && a.restoring == nil
+	for t, o := range a.owner[:len(dest)] {
+		dest[t] = onMember(o)
+		switch {
+		case o == none && unknown: // nobody ever had it
+			a.orphans = append(a.orphans, int32(t))
+		case o != none && keeps[o] && (quiet || a.unquestioned(int32(t))): // R1.2
+			status[t] = decided
+		default:
+			a.placeActive(int32(t))
 		}
-		if o == none || status[t] != placed || !keeps[o] || r.anyLearners && r.hasCopies(int32(t)) || restoring && r.isRestoring(int32(t)) {
-			r.placeActive(int32(t))
-		}
 	}
-	if len(r.orphans) == 0 || unknown {
-		return
+	if len(a.orphans) > 0 && !unknown {
+		a.placeUnowned()
 	}
-	if r.held != nil {
-		r.countPlanned()
-	}
-	r.orphans = slices.DeleteFunc(r.orphans, func(t int32) bool {
-		return r.hasCopies(t) && r.runHotCopy(t) || r.awaitInstance(t) || r.hasCopies(t) && (r.returnCold(t) || r.runBestCopy(t))
-	})
+	return owned{a.plan, a.orphans}
+}
+
+// unquestioned reports whether nothing speaks against the owner of a task but what may be said of its instance: no other member that
+// runs it, no learner, no copy that could be better than what it restores.
+func (a *actives) unquestioned(t int32) bool {
+	return a.status[t] == undecided && !(a.anyLearners && a.hasCopies(t)) && !a.isRestoring(t)
 }
 
 // placeActive goes through the rules for one task that are not about loads.
-func (r *round) placeActive(t int32) {
-	if r.status[t] == fenced {
-		return
+func (a *actives) placeActive(t int32) {
+	switch {
+	case a.status[t] == fenced:
+	case a.owner[t] == none && a.memory.prev == nil && !a.hasCopies(t):
+		a.orphans = append(a.orphans, t)
+	case a.takeOver(t): // R1.1
+	case a.keepOwner(t): // R1.2
+	case a.returnToInstance(t): // R1.2, R7
+	default:
+		a.orphans = append(a.orphans, t)
 	}
-	r.status[t] = unplaced
-	if r.owner[t] == none && r.memory.prev == nil && !r.hasCopies(t) {
-		r.orphans = append(r.orphans, t)
-		return
+}
+
+// placeUnowned places the tasks that have no owner who keeps them but a copy, and leaves the orphans.
+func (a *actives) placeUnowned() {
+	if a.held != nil {
+		a.countLoads()
 	}
-	if !r.takeOver(t) && !r.keepOwner(t) && !r.returnToInstance(t) {
-		r.orphans = append(r.orphans, t)
+	a.orphans = slices.DeleteFunc(a.orphans, func(t int32) bool {
+		copied := a.hasCopies(t)
+		switch {
+		case copied && a.runHotCopy(t): // R1.3: hot beats cold, and beats waiting
+		case a.awaitInstance(t): // R7: waiting beats a replay
+		case copied && a.returnCold(t): // R8: it was only to change members, and goes on where it is
+		case copied && a.runBestCopy(t): // R1.4: the shortest replay
+		default:
+			return false // R1.5
+		}
+		return true
+	})
+}
+
+// countLoads adds up the stateful load of every instance once every learner has taken over (R4).
+func (a *actives) countLoads() {
+	a.load = a.int64s.zeros(len(a.instances))
+	planned := a.count(&a.stateful).planned
+	for i := range a.load {
+		a.load[i] = planned.load(&a.stateful, i)
 	}
 }
 
 // place decides that instance i runs the task; m is the member of it that should, none where any may.
-func (r *round) place(t, i, m int32, why Reason) {
-	r.setPlace(t, i, m)
-	r.setWhy(t, why)
-	r.settleLearner(t)
-	if r.load != nil && !r.stateless(t) {
-		r.load[r.plannedAt(t)] += r.weight(t)
+func (a *actives) place(t, i, m int32, why Reason) {
+	a.setPlace(t, i, m)
+	a.setWhy(t, why)
+	a.settleLearner(t)
+	if a.load != nil && !a.stateless(t) {
+		a.load[a.plannedAt(t)] += a.weight(t)
 	}
 }
 
-// countPlanned adds up the stateful load of every instance once every learner has taken over (R4).
-func (r *round) countPlanned() {
-	r.load = r.int64s.zeros(len(r.instances))
-	planned := r.planTasks(r.countTasks(&r.stateful))
-	for i := range r.load {
-		r.load[i] = planned.load(&r.stateful, i)
+// settleLearner finds the learner in place of a task that runs, if it has one that may stay (R3): one on an instance that stays
+// and does not run the task. Of several the one with the smallest lag stays.
+func (a *actives) settleLearner(t int32) {
+	if a.allLeave || a.waits(t) {
+		return
+	}
+	k := a.bestCopy(t, func(k int32) bool {
+		i := a.holderInstance(k)
+		return a.replicas[k].learns && i != a.at(t) && a.speakers(int(i))
+	}, a.lessLag)
+	if k != none {
+		a.setLearner(t, a.holderInstance(k), k)
 	}
 }
 
 // takeOver hands the task to a learner that has caught up (R1.1).
-func (r *round) takeOver(t int32) bool {
-	if !r.anyLearners || !r.hasCopies(t) {
+func (a *actives) takeOver(t int32) bool {
+	if !a.anyLearners || !a.hasCopies(t) {
 		return false
 	}
-	ordered := r.handoverOrdered(t)
-	c := r.bestCopy(t, func(c int32) bool {
-		i := r.holderInstance(c)
-		return r.replicas[c].learns && (r.caughtUp(c) || ordered && !r.unsure[r.replicas[c].member]) &&
-			r.instances[i].stays && i != r.instanceOf(r.owner[t])
-	}, r.lessLag)
-	if c == none {
+	ordered := a.handoverOrdered(t)
+	k := a.bestCopy(t, func(k int32) bool {
+		i := a.holderInstance(k)
+		return a.replicas[k].learns && (a.caughtUp(k) || ordered && !a.unsure[a.replicas[k].member]) &&
+			a.instances[i].stays && i != a.instanceOf(a.owner[t])
+	}, a.lessLag)
+	if k == none {
 		return false
 	}
-	r.place(t, r.holderInstance(c), r.replicas[c].member, ReasonLearnerCaughtUp)
+	a.place(t, a.holderInstance(k), a.replicas[k].member, ReasonLearnerCaughtUp)
 	return true
 }
 
@@ -107,18 +161,19 @@ func (c *claims) handoverOrdered(t int32) bool {
 }
 
 // keepOwner leaves the task with the member that runs it, or that stopped it for this round (R1.2).
-func (r *round) keepOwner(t int32) bool {
-	o := r.owner[t]
-	if o == none || r.mustGo(r.members[o].instance, r.stateless(t)) {
+func (a *actives) keepOwner(t int32) bool {
+	o := a.owner[t]
+	if o == none || a.mustGo(a.members[o].instance, a.stateless(t)) {
 		return false
 	}
-	if r.isRestoring(t) && r.hotElsewhere(t) {
+	if a.isRestoring(t) && a.hotElsewhere(t) {
 		return false
 	}
-	r.place(t, r.members[o].instance, o, ReasonNone)
+	a.place(t, a.members[o].instance, o, ReasonNone)
 	return true
 }
 
+// hotElsewhere reports whether a copy that has caught up is on an instance that stays.
 func (c *copies) hotElsewhere(t int32) bool {
 	return c.bestCopy(t, func(k int32) bool { return c.caughtUp(k) && c.staysAt(k) }, c.lessLag) != none
 }
@@ -128,42 +183,18 @@ func (c *copies) staysAt(k int32) bool { return c.instances[c.holderInstance(k)]
 // returnToInstance gives a task that nobody claims back to the instance that had it: to one that the memory gave it to and
 // that has a new member now, or is back after an absence, unless it leaves or another copy has the smaller lag (R1.2, R7); and
 // to one that had to stop it and still has its state at hand, as it is when it changes between members (R8).
-func (r *round) returnToInstance(t int32) bool {
-	if r.owner[t] != none {
+func (a *actives) returnToInstance(t int32) bool {
+	if a.owner[t] != none {
 		return false
 	}
-	if h := r.lastHolder(t); h != nil {
-		return h.present != none && r.stillBest(t, h.present) && r.placeBack(t, h.present)
+	if h := a.lastHolder(t); h != nil {
+		return h.present != none && a.stillBest(t, h.present) && a.placeBack(t, h.present)
 	}
-	i := r.stoppedOn(t)
-	if i == none || !r.hotOn(t, i) {
+	i := a.stoppedOn(t)
+	if i == none || !a.hotOn(t, i) {
 		return false
 	}
-	r.place(t, i, none, ReasonSiblings)
-	return true
-}
-
-// stoppedOn returns the instance that the last round told to stop the task, none where that was another one than one that stays.
-func (h *history) stoppedOn(t int32) int32 {
-	revokes := h.lastRevokes(t)
-	if len(revokes) != 1 {
-		return none
-	}
-	i := h.memory.holders[h.memory.holderOf[revokes[0].member]].present
-	if i == none || !h.instances[i].stays {
-		return none
-	}
-	return i
-}
-
-// returnCold gives a task of which no copy has caught up back to the instance that had to stop it: it was restoring it and goes
-// on with that, under another member (R8), even if a copy elsewhere is a little ahead.
-func (r *round) returnCold(t int32) bool {
-	i := r.stoppedOn(t)
-	if i == none || r.owner[t] != none || r.bestCopy(t, func(c int32) bool { return r.holderInstance(c) == i }, r.lessLag) == none {
-		return false
-	}
-	r.place(t, i, none, ReasonSiblings)
+	a.place(t, i, none, ReasonSiblings)
 	return true
 }
 
@@ -187,44 +218,83 @@ func (c *copies) hotOn(t, i int32) bool {
 
 // placeBack gives the task to its old instance: to the member with the best copy, else to the one that had it if that is still on
 // this instance.
-func (r *round) placeBack(t, i int32) bool {
+func (a *actives) placeBack(t, i int32) bool {
 	m := none
-	if c := r.bestCopy(t, func(c int32) bool { return r.holderInstance(c) == i }, r.lessLag); c != none {
-		m = r.replicas[c].member
-	} else if who := r.lastRun(t); who >= 0 {
-		if had := r.memory.present[who]; r.instanceOf(had) == i {
+	if k := a.bestCopy(t, func(k int32) bool { return a.holderInstance(k) == i }, a.lessLag); k != none {
+		m = a.replicas[k].member
+	} else if who := a.lastRun(t); who >= 0 {
+		if had := a.memory.present[who]; a.instanceOf(had) == i {
 			m = had
 		}
 	}
-	r.place(t, i, m, ReasonInstanceBack)
+	a.place(t, i, m, ReasonInstanceBack)
 	return true
 }
 
-// compareLoad orders instances by their planned load for their capacity.
-func (r *round) compareLoad(a, b int32) int {
-	return level.CompareRatios(r.load[a], r.instances[a].capacity, r.load[b], r.instances[b].capacity)
+// returnCold gives a task of which no copy has caught up back to the instance that had to stop it: it was restoring it and goes
+// on with that, under another member (R8), even if a copy elsewhere is a little ahead.
+func (a *actives) returnCold(t int32) bool {
+	i := a.stoppedOn(t)
+	if i == none || a.owner[t] != none || a.bestCopy(t, func(k int32) bool { return a.holderInstance(k) == i }, a.lessLag) == none {
+		return false
+	}
+	a.place(t, i, none, ReasonSiblings)
+	return true
 }
 
 // runHotCopy runs a task without owner from a copy that has caught up: on the staying instance with the lightest planned load,
 // else on a leaving one before its deadline, where it runs until it is learned elsewhere (R1.3).
-func (r *round) runHotCopy(t int32) bool {
-	hot := r.bestCopy(t, func(c int32) bool { return r.caughtUp(c) && r.staysAt(c) }, func(a, b int32) bool {
-		if d := r.compareLoad(r.holderInstance(a), r.holderInstance(b)); d != 0 {
+func (a *actives) runHotCopy(t int32) bool {
+	hot := a.bestCopy(t, func(k int32) bool { return a.caughtUp(k) && a.staysAt(k) }, func(k, other int32) bool {
+		if d := a.compareLoad(a.holderInstance(k), a.holderInstance(other)); d != 0 {
 			return d < 0
 		}
-		return r.lessLag(a, b)
+		return a.lessLag(k, other)
 	})
 	why := ReasonCopyCaughtUp
-	if hot == none && r.somebodySpeaks {
+	if hot == none && a.somebodySpeaks {
 		why = ReasonHotOnLeaving
-		hot = r.bestCopy(t, func(c int32) bool {
-			return r.caughtUp(c) && !r.instances[r.holderInstance(c)].overdue
-		}, r.lessLag)
+		hot = a.bestCopy(t, func(k int32) bool {
+			return a.caughtUp(k) && !a.instances[a.holderInstance(k)].overdue
+		}, a.lessLag)
 	}
 	if hot == none {
 		return false
 	}
-	r.place(t, r.holderInstance(hot), r.replicas[hot].member, r.whyMoved(t, why))
+	a.place(t, a.holderInstance(hot), a.replicas[hot].member, a.whyMoved(t, why))
+	return true
+}
+
+// compareLoad orders instances by their planned load for their capacity.
+func (a *actives) compareLoad(i, other int32) int {
+	return level.CompareRatios(a.load[i], a.instances[i].capacity, a.load[other], a.instances[other].capacity)
+}
+
+// awaitInstance lets a task that nobody claims wait for an instance that vanished without leaving (R7).
+func (a *actives) awaitInstance(t int32) bool {
+	if a.owner[t] != none || !a.worthAwaiting(a.lastHolder(t)) {
+		return false
+	}
+	a.status[t] = awaited
+	a.awaiting = true
+	if who := a.lastRun(t); who >= 0 {
+		a.moves = append(a.moves, Move{a.topology.id(t), a.memory.prev.Members[who].Member, "", MoveAwait, ReasonAwaited})
+	}
+	return true
+}
+
+// runBestCopy runs a task without owner from the copy with the least to replay (R1.4).
+func (a *actives) runBestCopy(t int32) bool {
+	best := a.bestCopy(t, a.staysAt, func(k, other int32) bool {
+		if a.replicas[k].lag == a.replicas[other].lag && a.replicas[k].learns != a.replicas[other].learns {
+			return a.replicas[k].learns
+		}
+		return a.lessLag(k, other)
+	})
+	if best == none {
+		return false
+	}
+	a.place(t, a.holderInstance(best), a.replicas[best].member, a.whyMoved(t, ReasonBestCopy))
 	return true
 }
 
@@ -244,36 +314,4 @@ func (c *copies) whyMoved(t int32, how Reason) Reason {
 	default:
 		return how
 	}
-}
-
-// awaitInstance lets the task wait for an instance that vanished without leaving, until RejoinDelay has passed (R7).
-func (p *plan) awaitInstance(t int32) bool {
-	if p.owner[t] != none {
-		return false
-	}
-	h := p.lastHolder(t)
-	if h == nil || h.present != none || h.leaving || h.absent >= p.config.RejoinDelay {
-		return false
-	}
-	p.status[t] = awaited
-	p.awaiting = true
-	if who := p.lastRun(t); who >= 0 {
-		p.moves = append(p.moves, Move{p.topology.id(t), p.memory.prev.Members[who].Member, "", MoveAwait, ReasonAwaited})
-	}
-	return true
-}
-
-// runBestCopy runs a task without owner from the copy with the least to replay (R1.4).
-func (r *round) runBestCopy(t int32) bool {
-	c := r.bestCopy(t, r.staysAt, func(a, b int32) bool {
-		if r.replicas[a].lag == r.replicas[b].lag && r.replicas[a].learns != r.replicas[b].learns {
-			return r.replicas[a].learns
-		}
-		return r.lessLag(a, b)
-	})
-	if c == none {
-		return false
-	}
-	r.place(t, r.holderInstance(c), r.replicas[c].member, r.whyMoved(t, ReasonBestCopy))
-	return true
 }

@@ -64,29 +64,15 @@ func decide(members []Member, prev *Assignment, config Config, s *workspace) *As
 	history := recall(group, prev, &s.history) // R0, R7: who ran what in the last round
 	claims := readClaims(history)              // R0: who runs what
 	copies := readCopies(claims, &s.copies)    // who has state of what
-	r := &round{plan: newPlan(copies, &s.plan), lists: &s.lists}
-	r.placeActives()  // R1.1 to R1.4, R7
-	r.placeOrphans()  // R1.5
-	r.levelLearners() // R3, R4
-	r.startLearners() // R5
-	r.moveStateless() // R4, R2
-	r.chooseMembers() // R8
-	r.placeStandbys() // R6
-	return r.answer()
-}
-
-// round is what the steps share beside the plan.
-type round struct {
-	plan
-	lists       *listSpace
-	copied      []int32 // the tasks that have or should have a copy (from R6 on)
-	load        []int64 // by instance: its stateful load once every learner has taken over (while R1 goes on)
-	have        counts  // by class and instance: the stateful tasks it runs, or will (from R4 on)
-	planned     counts  // the same once every learner has taken over
-	target      counts  // the stateful tasks that each instance should have
-	memberTasks []int32 // by member: the tasks it has that nobody learns (R5)
-	spread      spread
-	picker      picker
-	orphans     []int32
-	standbys    *standbys
+	owned := placeActives(copies, &s.plan)     // R1.1 to R1.4, R7
+	placed := placeOrphans(owned)              // R1.5
+	levelled := levelLearners(placed)          // R3, R4
+	taught := startLearners(levelled)          // R5
+	evened := moveStateless(taught)            // R4, R2
+	shared := chooseMembers(evened)            // R8
+	kept := placeStandbys(shared)              // R6
+	revoked := stopFirst(kept, &s.lists)       // R2
+	held := chooseHolders(revoked)             // R8
+	due := setDeadlines(held)                  // R2, R7
+	return answer(due)
 }

@@ -7,49 +7,39 @@ import (
 	"github.com/incremental-rebalance/assignor/internal/level"
 )
 
-// demand is what there is to share out of one kind of tasks, and who may take more.
-type demand struct {
-	base      []int64          // by instance, load of the other kind; nil: nothing
-	have      counts           // leaving instances included
-	prefer    counts           // without counts: have
-	incoming  []int64          // by class, tasks that have to go somewhere and are in nobody's have
-	receives  func(i int) bool // may be raised to its fair share
-	overflows func(i int) bool // may take what the others cannot
-}
-
 // levelKind returns how many tasks of each class every instance should have, where those above their range give up some and
 // leaving ones all (R4).
-func (r *round) levelKind(k *kind, d demand) counts {
-	total := r.total(k, d)
+func (p *plan) levelKind(k *kind, d demand) counts {
+	total := p.total(k, d)
 	d.incoming = slices.Clone(d.incoming)
 	for class := range d.incoming {
 		for i, n := range d.have.of(int32(class)) {
-			if !r.instances[i].stays {
+			if !p.instances[i].stays {
 				d.incoming[class] += n
 			}
 		}
 	}
 	if !k.unit() {
-		return r.newWeighing(k, d, total).level()
+		return p.newWeighing(k, d, total).level()
 	}
-	l := r.newLevelling(d, total)
-	for i := range r.instances {
+	l := p.newLevelling(d, total)
+	for i := range p.instances {
 		keeps := max(l.Have[i], l.Prefer[i])
 		if !d.receives(i) {
 			l.Low[i], l.High[i] = min(l.Low[i], keeps), min(l.High[i], keeps)
 		}
 		l.Floor[i] = l.Low[i]
 	}
-	return counts{l.Targets(), len(r.instances)}
+	return counts{l.Targets(), len(p.instances)}
 }
 
 // fillKind is levelKind where nobody gives up anything: it only says where incoming goes (R1.5).
-func (r *round) fillKind(k *kind, d demand) counts {
-	total := r.total(k, d)
+func (p *plan) fillKind(k *kind, d demand) counts {
+	total := p.total(k, d)
 	if !k.unit() {
-		return r.newWeighing(k, d, total).fill()
+		return p.newWeighing(k, d, total).fill()
 	}
-	l := r.newLevelling(d, total)
+	l := p.newLevelling(d, total)
 	for i, have := range l.Have {
 		l.Floor[i] = have
 		l.First[i], l.Low[i] = max(l.Low[i], have), have
@@ -58,7 +48,7 @@ func (r *round) fillKind(k *kind, d demand) counts {
 			l.First[i], l.High[i] = have, have
 		}
 	}
-	return counts{l.Targets(), len(r.instances)}
+	return counts{l.Targets(), len(p.instances)}
 }
 
 // newLevelling has the fair range of every instance that stays as its bounds. One that leaves has nothing and takes nothing.
@@ -84,21 +74,4 @@ func (g *group) newLevelling(d demand, total int64) level.Levelling {
 		l.Prefer = l.Have
 	}
 	return l
-}
-
-// total returns the load that is shared out among the instances that stay: that of all tasks of the kind but those that are
-// fenced or awaited, and base.
-func (g *group) total(k *kind, d demand) int64 {
-	total := int64(0)
-	for class, w := range k.weights {
-		n := d.incoming[class]
-		for _, have := range d.have.of(int32(class)) {
-			n += have
-		}
-		total += n * w
-	}
-	for _, b := range d.base {
-		total += b
-	}
-	return total
 }

@@ -7,6 +7,43 @@ import (
 	"github.com/incremental-rebalance/assignor/internal/level"
 )
 
+// dealer deals tasks out to instances so that every subtopology stays spread over them (R4): an instance's share of a subtopology is
+// its tasks x capacity / capacity of all that stay.
+//
+// Six tasks of 0 and two of 1 go to A and B, which have nothing and room for four each. They take turns, each from the subtopology
+// that it is furthest below its share of, and then the tasks of each go in id order to the receivers in id order:
+//
+//	turns   A:0  B:0  A:0  B:0  A:0  B:0  A:1  B:1
+//	A       0_0 0_1 0_2 1_0
+//	B       0_3 0_4 0_5 1_1
+//
+// In id order because the next leader must deal alike; by turns, and not one instance after the other, because the last one would
+// get what nobody else wanted; in stretches at last because ranges are what is short on the wire.
+type dealer struct {
+	*plan
+	spread spread // as far as anybody has needed it
+}
+
+// needSpread counts the spread, when that is first needed.
+func (d *dealer) needSpread() {
+	if d.spread.subs == 0 {
+		d.spread = d.countSpread()
+	}
+}
+
+// excess returns by how much instance i is above its share of a subtopology, times the capacity of all that stay (R4). What
+// leaves has no share.
+func (d *dealer) excess(i, sub int32) int64 {
+	if d.spread.cells == nil {
+		return 0
+	}
+	share := int64(0)
+	if d.instances[i].stays {
+		share = int64(d.topology.subs[sub].Partitions) * d.instances[i].capacity
+	}
+	return int64(d.spread.cells[int(i)*d.spread.subs+int(sub)])*d.staying - share
+}
+
 // segment is the part of a pool that belongs to one subtopology.
 type segment struct {
 	sub   int32
@@ -17,27 +54,27 @@ type segment struct {
 // deal gives every task of pool (ascending) to an instance with room, as far as room goes. The instances of the first group
 // take turns in id order, one task each, from the subtopology they are furthest below their share of, then those of the next
 // group. Last, within each subtopology, the tasks go in id order to the receivers in id order, in contiguous stretches (R4).
-func (r *round) deal(pool []int32, room []int64, groups [][]int32, give func(t, i int32)) {
+func (d *dealer) deal(pool []int32, room []int64, groups [][]int32, give func(t, i int32)) {
 	if len(pool) == 0 {
 		return
 	}
-	r.countSpread()
+	d.needSpread()
 	if !slices.IsSorted(pool) {
 		slices.Sort(pool)
 	}
-	segments := r.segments(pool)
+	segments := d.segments(pool)
 	takers := slices.Concat(groups...)
-	if len(segments)*len(takers) > maxSpread || r.spread.cells == nil {
-		r.dealInOrder(pool, room, groups, give)
+	if len(segments)*len(takers) > maxSpread || d.spread.cells == nil {
+		d.dealInOrder(pool, room, groups, give)
 		return
 	}
-	takes := r.int32s.zeros(len(segments) * len(takers)) // by taker, then segment
+	takes := d.int32s.zeros(len(segments) * len(takers)) // by taker, then segment
 	first := 0
 	for _, group := range groups {
-		r.takeTurns(segments, room, group, takes[first*len(segments):][:len(group)*len(segments)])
+		d.takeTurns(segments, room, group, takes[first*len(segments):][:len(group)*len(segments)])
 		first += len(group)
 	}
-	handOver(segments, takers, takes, give)
+	giveStretches(segments, takers, takes, give)
 }
 
 // segments cuts a pool at the borders of subtopologies.
@@ -57,14 +94,14 @@ func (g *group) segments(pool []int32) []segment {
 }
 
 // takeTurns counts in takes how many tasks of each segment each taker gets.
-func (r *round) takeTurns(segments []segment, room []int64, takers []int32, takes []int32) {
-	r.takeFullTurns(segments, room, takers, takes)
+func (d *dealer) takeTurns(segments []segment, room []int64, takers []int32, takes []int32) {
+	d.takeFullTurns(segments, room, takers, takes)
 	n := len(segments)
 	all, excess, items := make([]wishes, len(takers)), make([]int64, n*len(takers)), make([]int32, n*len(takers))
 	for k, i := range takers {
 		if room[i] > 1 {
 			all[k].use(excess[k*n:][:n], items[k*n:][:n])
-			all[k].set(r, segments, i)
+			all[k].set(d, segments, i)
 		}
 	}
 	for gave := true; gave; {
@@ -75,14 +112,14 @@ func (r *round) takeTurns(segments []segment, room []int64, takers []int32, take
 			}
 			var s int32
 			if all[k].Less != nil {
-				s = all[k].next(segments, r.staying)
+				s = all[k].next(segments, d.staying)
 			} else {
-				s = r.onlyWish(segments, i)
+				s = d.onlyWish(segments, i)
 			}
 			if s == none {
 				return // the pool is empty
 			}
-			r.take(&segments[s], i, 1)
+			d.take(&segments[s], i, 1)
 			takes[k*n+int(s)]++
 			room[i]--
 			gave = true
@@ -90,9 +127,9 @@ func (r *round) takeTurns(segments []segment, room []int64, takers []int32, take
 	}
 }
 
-func (r *round) take(s *segment, i, n int32) {
+func (d *dealer) take(s *segment, i, n int32) {
 	s.left -= int(n)
-	r.spread.add(s.sub, i, n)
+	d.spread.add(s.sub, i, n)
 }
 
 // alike is a run of takers that have the same room and wish for the same, and what each of them takes, turn by turn, as long as
@@ -104,8 +141,8 @@ type alike struct {
 
 // takeFullTurns takes the turns in which no segment runs out all at once: until then the takers do not get in each other's way.
 // A cold start is nothing but such turns, of takers that are all alike: there it is what makes dealing out cheap.
-func (r *round) takeFullTurns(segments []segment, room []int64, takers []int32, takes []int32) {
-	runs := r.runsOfAlike(segments, room, takers)
+func (d *dealer) takeFullTurns(segments []segment, room []int64, takers []int32, takes []int32) {
+	runs := d.runsOfAlike(segments, room, takers)
 	demand := make([]int, len(segments))
 	turns := 0
 	for ; demandTurn(segments, runs, turns, demand); turns++ {
@@ -118,7 +155,7 @@ func (r *round) takeFullTurns(segments []segment, room []int64, takers []int32, 
 		}
 		for _, i := range run.takers {
 			for s := range n {
-				r.take(&segments[s], i, n[s])
+				d.take(&segments[s], i, n[s])
 				takes[k*len(segments)+s] += n[s]
 				room[i] -= int64(n[s])
 			}
@@ -144,7 +181,7 @@ func demandTurn(segments []segment, runs []alike, turn int, demand []int) bool {
 	return wanted
 }
 
-func (r *round) runsOfAlike(segments []segment, room []int64, takers []int32) []alike {
+func (d *dealer) runsOfAlike(segments []segment, room []int64, takers []int32) []alike {
 	var runs []alike
 	w := &wishes{}
 	w.use(make([]int64, len(segments)), make([]int32, len(segments)))
@@ -153,25 +190,25 @@ func (r *round) runsOfAlike(segments []segment, room []int64, takers []int32) []
 		pooled += int64(s.left)
 	}
 	for k, i := range takers {
-		if k > 0 && room[i] == room[takers[k-1]] && r.wishAlike(segments, i, takers[k-1]) {
+		if k > 0 && room[i] == room[takers[k-1]] && d.wishAlike(segments, i, takers[k-1]) {
 			last := &runs[len(runs)-1]
 			last.takers = takers[k-len(last.takers) : k+1]
 			continue
 		}
 		most := min(room[i], pooled/int64(len(takers))+1) // in more turns the pool runs out
-		w.set(r, segments, i)
-		runs = append(runs, alike{takers[k : k+1], w.first(most, r.staying)})
+		w.set(d, segments, i)
+		runs = append(runs, alike{takers[k : k+1], w.first(most, d.staying)})
 	}
 	return runs
 }
 
-func (r *round) wishAlike(segments []segment, a, b int32) bool {
+func (d *dealer) wishAlike(segments []segment, a, b int32) bool {
 	for s := range segments {
-		if r.excess(a, segments[s].sub) != r.excess(b, segments[s].sub) {
+		if d.excess(a, segments[s].sub) != d.excess(b, segments[s].sub) {
 			return false
 		}
 	}
-	return r.instances[a].capacity == r.instances[b].capacity
+	return d.instances[a].capacity == d.instances[b].capacity
 }
 
 // wishes ranks the segments by how far an instance is below its share of their subtopology.
@@ -186,9 +223,9 @@ func (w *wishes) use(excess []int64, items []int32) {
 	w.Less = func(a, b int32) bool { return w.excess[a] < w.excess[b] || w.excess[a] == w.excess[b] && a < b }
 }
 
-func (w *wishes) set(r *round, segments []segment, i int32) {
+func (w *wishes) set(d *dealer, segments []segment, i int32) {
 	for s := range segments {
-		w.excess[s] = r.excess(i, segments[s].sub)
+		w.excess[s] = d.excess(i, segments[s].sub)
 		w.Items[s] = int32(s)
 	}
 	w.Init()
@@ -223,21 +260,21 @@ func (w *wishes) take(capacity int64) int32 {
 }
 
 // onlyWish returns what next does for an instance that takes one task.
-func (r *round) onlyWish(segments []segment, i int32) int32 {
+func (d *dealer) onlyWish(segments []segment, i int32) int32 {
 	best, least := none, int64(0)
 	for s := range segments {
 		if segments[s].left == 0 {
 			continue
 		}
-		if excess := r.excess(i, segments[s].sub); best == none || excess < least {
+		if excess := d.excess(i, segments[s].sub); best == none || excess < least {
 			best, least = int32(s), excess
 		}
 	}
 	return best
 }
 
-// handOver gives the tasks of each segment in id order to the takers in id order.
-func handOver(segments []segment, takers []int32, takes []int32, give func(t, i int32)) {
+// giveStretches gives the tasks of each segment in id order to the takers in id order.
+func giveStretches(segments []segment, takers []int32, takes []int32, give func(t, i int32)) {
 	order := make([]int, len(takers))
 	for k := range order {
 		order[k] = k

@@ -10,7 +10,7 @@ import (
 // weighing is the rule of R4 for tasks of several weights. There a target in load units need not be reachable, so it decides move
 // by move: each only if it shrinks the summed distance of all instances from their ranges, which therefore ends.
 type weighing struct {
-	*round
+	*plan
 	kind     *kind
 	demand   demand
 	lo, hi   []int64
@@ -19,15 +19,15 @@ type weighing struct {
 	incoming []int64 // by class, what has yet to be given out
 }
 
-func (r *round) newWeighing(k *kind, d demand, total int64) *weighing {
-	n := len(r.instances)
-	w := &weighing{round: r, kind: k, demand: d, lo: make([]int64, n), hi: make([]int64, n), load: make([]int64, n), count: d.have.clone(), incoming: slices.Clone(d.incoming)}
-	for i := range r.instances {
-		if !r.instances[i].stays {
+func (p *plan) newWeighing(k *kind, d demand, total int64) *weighing {
+	n := len(p.instances)
+	w := &weighing{plan: p, kind: k, demand: d, lo: make([]int64, n), hi: make([]int64, n), load: make([]int64, n), count: d.have.clone(), incoming: slices.Clone(d.incoming)}
+	for i := range p.instances {
+		if !p.instances[i].stays {
 			w.clear(i)
 			continue
 		}
-		w.lo[i], w.hi[i] = level.Range(total, r.instances[i].capacity, r.staying, r.config.ImbalancePercent)
+		w.lo[i], w.hi[i] = level.Range(total, p.instances[i].capacity, p.staying, p.config.ImbalancePercent)
 		w.load[i] = d.have.load(k, i)
 		if d.base != nil {
 			w.load[i] += d.base[i]

@@ -43,20 +43,19 @@ func (r *history) eachClaim(f func(ids []TaskID, member int32, run, certain bool
 
 // readClaims finds the owner of every task: the member with the highest generation of those that claim it (R0).
 func readClaims(h history) claims {
-	c := claims{history: h}
-	c.owner = c.filled(int(c.topology.size()), none)
-	r := claimReader{claims: &c}
-	c.eachClaim(r.claimAll)
+	r := claimReader{claims: claims{history: h}}
+	r.owner = r.filled(int(r.topology.size()), none)
+	r.eachClaim(r.claimAll)
 	if len(r.foreign) > 0 {
 		r.claimForeign()
 	}
 	r.settleContested()
-	return c
+	return r.claims
 }
 
 // claimReader is the state of readClaims: the claims that are yet to be settled.
 type claimReader struct {
-	*claims
+	claims
 	contested []claim        // claims on tasks that somebody else claims too
 	foreign   []foreignClaim // claims on tasks that the topology does not have
 }

@@ -70,9 +70,12 @@ type Config struct {
 // matches [ErrConfig]. It sets no defaults. A topology without subtopologies is a problem, a subtopology of 0 partitions is not.
 func (c Config) Validate() error {
 	var problems []error
+	fail := func(format string, args ...any) {
+		problems = append(problems, fault{ErrConfig, fmt.Sprintf(format, args...)})
+	}
 	check := func(ok bool, format string, args ...any) {
 		if !ok {
-			problems = append(problems, fault{ErrConfig, fmt.Sprintf(format, args...)})
+			fail(format, args...)
 		}
 	}
 	check(len(c.Topology) > 0, "Config.Topology has no subtopologies, want at least 1")
@@ -89,7 +92,7 @@ func (c Config) Validate() error {
 	for _, sub := range c.Topology {
 		tasks += max(0, int64(sub.Partitions))
 		ids = append(ids, sub.ID)
-		sub.validate(check)
+		sub.validate(fail)
 	}
 	check(tasks <= MaxTasks, "Config.Topology has %d tasks, want at most %d", tasks, MaxTasks)
 	slices.Sort(ids)
@@ -99,14 +102,24 @@ func (c Config) Validate() error {
 	return errors.Join(problems...)
 }
 
-func (s Subtopology) validate(check func(ok bool, format string, args ...any)) {
-	check(s.ID >= 0, "subtopology %d: ID is %d, want at least 0", s.ID, s.ID)
-	check(s.Partitions >= 0, "subtopology %d: Partitions is %d, want at least 0", s.ID, s.Partitions)
-	check(s.Weight >= 0, "subtopology %d: Weight is %d, want at least 0", s.ID, s.Weight)
-	check(s.RestoreCost == nil || len(s.RestoreCost) == int(max(0, s.Partitions)),
-		"subtopology %d: RestoreCost has %d entries, want none or one for each of %d partitions", s.ID, len(s.RestoreCost), s.Partitions)
+// validate calls fail for every problem. It asks first, since what a call is given costs memory even where nothing is wrong.
+func (s Subtopology) validate(fail func(format string, args ...any)) {
+	if s.ID < 0 {
+		fail("subtopology %d: ID is %d, want at least 0", s.ID, s.ID)
+	}
+	if s.Partitions < 0 {
+		fail("subtopology %d: Partitions is %d, want at least 0", s.ID, s.Partitions)
+	}
+	if s.Weight < 0 {
+		fail("subtopology %d: Weight is %d, want at least 0", s.ID, s.Weight)
+	}
+	if s.RestoreCost != nil && len(s.RestoreCost) != int(max(0, s.Partitions)) {
+		fail("subtopology %d: RestoreCost has %d entries, want none or one for each of %d partitions", s.ID, len(s.RestoreCost), s.Partitions)
+	}
 	for p, cost := range s.RestoreCost {
-		check(cost >= 0, "subtopology %d: RestoreCost of partition %d is %d, want at least 0", s.ID, p, cost)
+		if cost < 0 {
+			fail("subtopology %d: RestoreCost of partition %d is %d, want at least 0", s.ID, p, cost)
+		}
 	}
 }
 

@@ -225,6 +225,19 @@ func (h *history) lastRevokes(t int32) []revoke {
 	return revokes[first:end]
 }
 
+// stoppedOn returns the instance that the last round told to stop the task, none where that was another one than one that stays.
+func (h *history) stoppedOn(t int32) int32 {
+	revokes := h.lastRevokes(t)
+	if len(revokes) != 1 {
+		return none
+	}
+	i := h.memory.holders[h.memory.holderOf[revokes[0].member]].present
+	if i == none || !h.instances[i].stays {
+		return none
+	}
+	return i
+}
+
 // revokedBefore reports whether the last round ordered the member to stop the task already (R2).
 func (h *history) revokedBefore(t, m int32) bool {
 	for _, rv := range h.lastRevokes(t) {

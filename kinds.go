@@ -115,36 +115,29 @@ func (g *group) classOfSub(sub int32) int32 {
 	return g.stateful.classOf[sub]
 }
 
-// countTasks counts the placed tasks of one kind by class and instance.
-func (r *plan) countTasks(k *kind) counts {
-	n := r.newCounts(k)
-	for s, class := range k.classOf {
-		if class == none {
-			continue
-		}
-		on, status := n.of(class), r.status[r.topology.start[s]:r.topology.start[s+1]]
-		for p, m := range r.dest[r.topology.start[s]:r.topology.start[s+1]] {
-			switch {
-			case status[p] != placed:
-			case m >= 0:
-				on[r.instanceBy[m]]++
-			default:
-				on[r.at(r.topology.start[s]+int32(p))]++
-			}
-		}
-	}
-	return n
+// demand is what there is to share out of one kind of tasks, and who may take more.
+type demand struct {
+	base      []int64          // by instance, load of the other kind; nil: nothing
+	have      counts           // leaving instances included
+	prefer    counts           // without counts: have
+	incoming  []int64          // by class, tasks that have to go somewhere and are in nobody's have
+	receives  func(i int) bool // may be raised to its fair share
+	overflows func(i int) bool // may take what the others cannot
 }
 
-// planTasks returns the counts of the stateful tasks as if every learner had taken over (R4), have being what they are now.
-func (p *plan) planTasks(have counts) counts {
-	plan := have.clone()
-	for _, t := range p.learned {
-		if at := p.learnerAt(t); at != none {
-			on := plan.of(p.classOf(&p.stateful, t))
-			on[p.at(t)]--
-			on[at]++
+// total returns the load that is shared out among the instances that stay: that of all tasks of the kind but those that are
+// fenced or awaited, and base.
+func (g *group) total(k *kind, d demand) int64 {
+	total := int64(0)
+	for class, w := range k.weights {
+		n := d.incoming[class]
+		for _, have := range d.have.of(int32(class)) {
+			n += have
 		}
+		total += n * w
 	}
-	return plan
+	for _, b := range d.base {
+		total += b
+	}
+	return total
 }

@@ -6,58 +6,52 @@ import (
 	"slices"
 )
 
+// levelled is the round in which every instance has its target, and only learners that these need are left.
+type levelled struct {
+	placed
+	tally         // of the stateful tasks
+	target counts // the stateful tasks that each instance should have
+}
+
 // levelLearners computes how many stateful tasks each instance should have, and ends the learners that this no longer needs
 // (R3, R4).
 //
 // The targets start from what the instances run, not from what they would have once every learner had taken over: so the plan
 // costs the fewest moves, and an instance that was told to leave and then to stay gets nothing taken away. Of the plans that
 // cost the same, the one that needs the learners in place is taken.
-func (r *round) levelLearners() {
-	r.countMembers()
-	k := &r.stateful
-	have, incoming := r.countTasks(k), make([]int64, len(k.weights))
-	r.have, r.planned, r.target = have, r.planTasks(have), have
-	if r.allLeave || len(k.weights) == 0 {
-		return
-	}
-	if !r.awaiting {
-		r.target = r.levelKind(k, demand{
-			have: have, prefer: r.planned, incoming: incoming, receives: r.newReceivers, overflows: r.speakers,
+func levelLearners(p placed) levelled {
+	k := &p.stateful
+	now := p.count(k)
+	l := levelled{p, now, now.have}
+	switch {
+	case p.allLeave || len(k.weights) == 0:
+	case p.awaiting:
+		l.target = p.drainTargets(now.planned)
+	default:
+		l.target = p.levelKind(k, demand{
+			have: now.have, prefer: now.planned, incoming: make([]int64, len(k.weights)), receives: p.newReceivers, overflows: p.speakers,
 		})
-		r.dropLearners(have)
-		return
+		l.dropLearners()
 	}
-	have = r.planned.clone() // nothing is levelled, only the drains go on
+	return l
+}
+
+// drainTargets returns the targets of a round in which somebody is awaited: nothing is levelled, only the drains go on (R7).
+func (p *plan) drainTargets(planned counts) counts {
+	k := &p.stateful
+	have, incoming := planned.clone(), make([]int64, len(k.weights))
 	for class := range incoming {
 		on := have.of(int32(class))
-		for i := range r.instances {
-			if r.instances[i].leaving {
+		for i := range p.instances {
+			if p.instances[i].leaving {
 				incoming[class], on[i] = incoming[class]+on[i], 0
 			}
 		}
 	}
-	r.target = r.fillKind(k, demand{have: have, incoming: incoming, receives: r.newReceivers, overflows: r.speakers})
+	return p.fillKind(k, demand{have: have, incoming: incoming, receives: p.newReceivers, overflows: p.speakers})
 }
 
-// countMembers counts the tasks that every member has and keeps. Those of which R8 decides who gets them do not count.
-func (r *round) countMembers() {
-	r.memberTasks = r.int32s.zeros(len(r.members))
-	if len(r.instances) == len(r.members) {
-		return
-	}
-	for t := range r.topology.size() {
-		if r.status[t] == placed && r.learnerAt(t) == none {
-			r.countMember(t, 1)
-		}
-	}
-}
-
-func (r *round) countMember(t, n int32) {
-	if m := r.by(t); m != none {
-		r.memberTasks[m] += n
-	}
-}
-
+// newReceivers are the instances that may get a learner for the sake of balance.
 func (h *history) newReceivers(i int) bool {
 	return h.speakers(i) && (!h.config.NewInstancesOnly || h.newcomer[i])
 }
@@ -65,32 +59,33 @@ func (h *history) newReceivers(i int) bool {
 // dropLearners ends learners that have not caught up, the largest lag first, while their owner stays and has to give up fewer
 // tasks than others learn from it, or their holder has to take over fewer than it learns (R3). So nobody gives up some tasks and
 // learns others, which would take more moves than there need be.
-func (r *round) dropLearners(have counts) {
-	if len(r.learned) == 0 {
+//
+//	S1 runs 5, S2 learns two of them    target 4 and 1: the one that lags more goes, the other stays
+func (l *levelled) dropLearners() {
+	if len(l.learned) == 0 {
 		return
 	}
-	given, taken := r.newCounts(&r.stateful), r.newCounts(&r.stateful)
-	learned := r.learnersByLag()
+	given, taken := l.newCounts(&l.stateful), l.newCounts(&l.stateful)
+	learned := l.learnersByLag()
 	for _, t := range learned {
-		class := r.classOf(&r.stateful, t)
-		given.of(class)[r.at(t)]++
-		taken.of(class)[r.learnerAt(t)]++
+		class := l.classOf(&l.stateful, t)
+		given.of(class)[l.at(t)]++
+		taken.of(class)[l.learnerAt(t)]++
 	}
 	for _, t := range learned {
-		class := r.classOf(&r.stateful, t)
-		from, to := r.at(t), r.learnerAt(t)
-		surplus := have.of(class)[from] - r.target.of(class)[from]
-		room := r.target.of(class)[to] - have.of(class)[to]
-		if (r.instances[from].leaving || given.of(class)[from] <= max(0, surplus)) && taken.of(class)[to] <= max(0, room) {
+		class := l.classOf(&l.stateful, t)
+		from, to := l.at(t), l.learnerAt(t)
+		surplus := l.have.of(class)[from] - l.target.of(class)[from]
+		room := l.target.of(class)[to] - l.have.of(class)[to]
+		if (l.instances[from].leaving || given.of(class)[from] <= max(0, surplus)) && taken.of(class)[to] <= max(0, room) {
 			continue
 		}
 		given.of(class)[from]--
 		taken.of(class)[to]--
-		r.planned.of(class)[from]++
-		r.planned.of(class)[to]--
-		r.setLearner(t, none, none)
-		r.countMember(t, 1)
-		r.spread.move(r.topology.subOf(t), to, from)
+		l.planned.of(class)[from]++
+		l.planned.of(class)[to]--
+		l.endLearner(t)
+		l.spread.move(l.topology.subOf(t), to, from)
 	}
 }
 
@@ -103,54 +98,103 @@ func (p *plan) learnersByLag() []int32 {
 	return learned
 }
 
+// taught is the round in which every stateful task that is to change instance has a learner, as far as there may be so many. What
+// stateless tasks are placed by is with it: their orphans, the targets that every instance is taken to have reached, and the counts
+// by which an instance picks what it gives up.
+type taught struct {
+	*plan
+	spread      spread
+	memberTasks []int32 // by member: the tasks it has that nobody learns; nil as long as nobody has picked any
+	target      counts
+	orphans     []int32
+}
+
 // startLearners gives every task that is to change instance a learner (R5): those of leaving instances first, the nearest
 // deadline before the others, then those of instances above their target.
-func (r *round) startLearners() {
-	if r.allLeave {
-		return
+func startLearners(l levelled) taught {
+	t := taught{l.plan, l.spread, nil, l.target, l.orphans}
+	givers := l.givers()
+	if l.allLeave || len(givers) == 0 {
+		return t
 	}
-	givers := r.givers()
-	if len(givers) == 0 {
-		return
-	}
-	h := r.newHandout(givers)
+	h := newHandout(&l, givers)
 	for _, i := range givers {
 		h.shedFrom(i, h.surplus(i))
 	}
-	for class := range r.stateful.weights {
+	for class := range l.stateful.weights {
 		h.dealOut(int32(class))
 	}
+	t.spread, t.memberTasks = h.spread, h.picker.memberTasks
+	return t
 }
 
 // givers returns the instances that give up stateful tasks: those that leave, the nearest deadline first, then those above their
 // target.
-func (r *round) givers() []int32 {
+func (l *levelled) givers() []int32 {
 	var givers []int32
-	for i := range r.instances {
-		if r.instances[i].leaving {
+	for i := range l.instances {
+		if l.instances[i].leaving {
 			givers = append(givers, int32(i))
 		}
 	}
-	if r.config.ScaleDownTimeout > 0 {
+	if l.config.ScaleDownTimeout > 0 {
 		slices.SortStableFunc(givers, func(a, b int32) int {
-			return cmp.Compare(r.instances[b].leavingFor, r.instances[a].leavingFor)
+			return cmp.Compare(l.instances[b].leavingFor, l.instances[a].leavingFor)
 		})
 	}
-	for i := range r.instances {
-		if !r.instances[i].leaving && r.aboveTarget(int32(i)) {
+	for i := range l.instances {
+		if !l.instances[i].leaving && l.aboveTarget(int32(i)) {
 			givers = append(givers, int32(i))
 		}
 	}
 	return givers
 }
 
-func (r *round) aboveTarget(i int32) bool {
-	for class := range r.stateful.weights {
-		if r.planned.of(int32(class))[i] > r.target.of(int32(class))[i] {
+func (l *levelled) aboveTarget(i int32) bool {
+	for class := range l.stateful.weights {
+		if l.planned.of(int32(class))[i] > l.target.of(int32(class))[i] {
 			return true
 		}
 	}
 	return false
+}
+
+// handout is the state of startLearners: what each instance may still take, and the tasks that go to whoever has room.
+type handout struct {
+	dealer
+	picker  picker
+	target  counts    // what each instance should have
+	planned counts    // what it has as if the learners had taken over, without those that are only pooled
+	room    counts    // how many learners it may still take
+	slots   int       // learners that MaxLearners still admits
+	tasks   [][]int32 // by instance, the tasks that can get a learner, ascending
+	pooled  [][]int32 // by class, the tasks without a copy at a receiver
+	giveUp  []int64   // scratch: by class
+	ready   []int32   // scratch: copies that receivers hold
+	equal   []int32   // scratch: the tasks of those with the same lag
+}
+
+func newHandout(l *levelled, givers []int32) *handout {
+	classes := len(l.stateful.weights)
+	h := &handout{
+		dealer: dealer{l.plan, l.spread}, target: l.target, planned: l.planned, room: l.newCounts(&l.stateful), slots: math.MaxInt,
+		pooled: make([][]int32, classes), giveUp: make([]int64, classes),
+	}
+	h.picker = picker{dealer: &h.dealer, memberTasks: l.countMembers()}
+	for i := range h.room.n {
+		if l.speakers(i % len(l.instances)) {
+			h.room.n[i] = max(0, h.target.n[i]-h.planned.n[i])
+		}
+	}
+	if h.config.MaxLearners > 0 {
+		h.slots = max(0, h.config.MaxLearners-h.learnersAtWork())
+	}
+	most := h.int32s.zeros(len(h.instances))
+	for _, i := range givers {
+		most[i] = h.mostToShed(i)
+	}
+	h.tasks = h.tasksOf(&h.stateful, l.have, most, func(t int32) bool { return h.learnerAt(t) == none && !h.waits(t) })
+	return h
 }
 
 // surplus returns how many tasks of each class instance i gives up, in the scratch space.
@@ -162,37 +206,6 @@ func (h *handout) surplus(i int32) []int64 {
 		}
 	}
 	return h.giveUp
-}
-
-// handout is the state of startLearners: what each instance may still take, and the tasks that go to whoever has room.
-type handout struct {
-	*round
-	room   counts
-	slots  int       // learners that MaxLearners still admits
-	tasks  [][]int32 // by instance, the tasks that can get a learner, ascending
-	pooled [][]int32 // by class, the tasks without a copy at a receiver
-	giveUp []int64   // scratch: by class
-	ready  []int32   // scratch: copies that receivers hold
-	equal  []int32   // scratch: the tasks of those with the same lag
-}
-
-func (r *round) newHandout(givers []int32) *handout {
-	h := &handout{round: r, room: r.newCounts(&r.stateful), slots: math.MaxInt, pooled: make([][]int32, len(r.stateful.weights)), giveUp: make([]int64, len(r.stateful.weights))}
-	for i, room := range h.room.n {
-		if in := i % len(r.instances); r.speakers(in) {
-			room = max(0, r.target.n[i]-r.planned.n[i])
-		}
-		h.room.n[i] = room
-	}
-	if r.config.MaxLearners > 0 {
-		h.slots = max(0, r.config.MaxLearners-r.learnersAtWork())
-	}
-	most := r.int32s.zeros(len(r.instances))
-	for _, i := range givers {
-		most[i] = h.mostToShed(i)
-	}
-	h.tasks = r.tasksOf(&r.stateful, r.have, most, func(t int32) bool { return r.learnerAt(t) == none && !r.waits(t) })
-	return h
 }
 
 // mostToShed returns how many tasks of a subtopology instance i can come to give up, if they are taken in id order.
@@ -212,7 +225,7 @@ func (h *handout) mostToShed(i int32) int32 {
 func (p *plan) learnersAtWork() int {
 	n := 0
 	for _, t := range p.learned {
-		if c := p.learnerCopy(t); p.atWork(c) {
+		if p.atWork(p.learnerCopy(t)) {
 			n++
 		}
 	}
@@ -231,8 +244,8 @@ func (c *copies) atWork(k int32) bool {
 	return k != none && !c.caughtUp(k) && !c.replicas[k].expired
 }
 
-// shedFrom gives learners to as many tasks of instance i as it gives up: those of which a receiver with room holds a copy get
-// theirs there, the others are pooled.
+// shedFrom gives learners to as many tasks of instance i as it gives up. Where a receiver with room has a copy of the task, that
+// becomes the learner; the other tasks are pooled, and dealt out when every instance has given up what it does.
 func (h *handout) shedFrom(i int32, surplus []int64) {
 	if !slices.ContainsFunc(surplus, isPositive) || len(h.tasks[i]) == 0 {
 		return
@@ -244,10 +257,10 @@ func (h *handout) shedFrom(i int32, surplus []int64) {
 	if h.learning != nil {
 		tasks = slices.DeleteFunc(tasks, func(t int32) bool { return h.learnerAt(t) != none })
 	}
-	p := h.newPicker(i, tasks)
+	h.picker.start(i, tasks)
 	for class := range surplus {
 		for ; surplus[class] > 0 && h.slots > 0; surplus[class]-- {
-			t := p.next(int32(class), anyTask)
+			t := h.picker.next(int32(class), anyTask)
 			if t == none {
 				break
 			}
@@ -260,21 +273,21 @@ func (h *handout) shedFrom(i int32, surplus []int64) {
 // promoteCopies makes learners of copies that receivers with room hold, the smallest lag first. Those with the same lag come in
 // the order in which a picker takes their tasks.
 func (h *handout) promoteCopies(i int32, surplus []int64) {
-	held := h.ready[:0]
+	ready := h.ready[:0]
 	for _, t := range h.tasks[i] {
-		for c, end := h.copiesOf(t); c < end; c++ {
-			if h.canTake(t, c) {
-				held = append(held, c)
+		for k, end := h.copiesOf(t); k < end; k++ {
+			if h.canTake(t, k) {
+				ready = append(ready, k)
 			}
 		}
 	}
-	h.ready = held
-	slices.SortFunc(held, func(a, b int32) int { // copies are numbered by task, then member
+	h.ready = ready
+	slices.SortFunc(ready, func(a, b int32) int { // copies are numbered by task, then member
 		return cmp.Or(cmp.Compare(h.replicas[a].lag, h.replicas[b].lag), cmp.Compare(a, b))
 	})
-	for first, n := 0, 1; n <= len(held) && slices.ContainsFunc(surplus, isPositive); n++ {
-		if n == len(held) || h.replicas[held[n]].lag != h.replicas[held[first]].lag {
-			h.promoteEqual(i, held[first:n], surplus)
+	for first, n := 0, 1; n <= len(ready) && slices.ContainsFunc(surplus, isPositive); n++ {
+		if n == len(ready) || h.replicas[ready[n]].lag != h.replicas[ready[first]].lag {
+			h.promoteEqual(i, ready[first:n], surplus)
 			first = n
 		}
 	}
@@ -283,28 +296,28 @@ func (h *handout) promoteCopies(i int32, surplus []int64) {
 func isPositive(n int64) bool { return n > 0 }
 
 // promoteEqual is promoteCopies for copies with the same lag. One that has caught up needs no slot.
-func (h *handout) promoteEqual(i int32, held []int32, surplus []int64) {
-	free := h.caughtUp(held[0])
+func (h *handout) promoteEqual(i int32, ready []int32, surplus []int64) {
+	free := h.caughtUp(ready[0])
 	copyOf := func(t int32) int32 { // the first of t that can be promoted
-		k, _ := slices.BinarySearch(held, h.copyStart[t])
-		for ; k < len(held) && h.taskOf(held[k]) == t; k++ {
-			if h.canTake(t, held[k]) && (free || h.slots > 0) {
-				return held[k]
+		k, _ := slices.BinarySearch(ready, h.copyStart[t])
+		for ; k < len(ready) && h.taskOf(ready[k]) == t; k++ {
+			if h.canTake(t, ready[k]) && (free || h.slots > 0) {
+				return ready[k]
 			}
 		}
 		return none
 	}
 	tasks := h.equal[:0]
-	for _, c := range held {
-		if t := h.taskOf(c); h.learnerAt(t) == none && copyOf(t) != none && (len(tasks) == 0 || tasks[len(tasks)-1] != t) {
+	for _, k := range ready {
+		if t := h.taskOf(k); h.learnerAt(t) == none && copyOf(t) != none && (len(tasks) == 0 || tasks[len(tasks)-1] != t) {
 			tasks = append(tasks, t)
 		}
 	}
 	h.equal = tasks
-	p := h.newPicker(i, tasks)
+	h.picker.start(i, tasks)
 	for class := range surplus {
 		for ; surplus[class] > 0; surplus[class]-- {
-			t := p.next(int32(class), func(t int32) bool { return copyOf(t) != none })
+			t := h.picker.next(int32(class), func(t int32) bool { return copyOf(t) != none })
 			if t == none {
 				break
 			}
@@ -316,19 +329,19 @@ func (h *handout) promoteEqual(i int32, held []int32, surplus []int64) {
 	}
 }
 
-// canTake reports whether the holder of copy c has room for its task.
-func (h *handout) canTake(t, c int32) bool {
-	i := h.holderInstance(c)
+// canTake reports whether the holder of copy k has room for its task.
+func (h *handout) canTake(t, k int32) bool {
+	i := h.holderInstance(k)
 	return i != h.at(t) && h.room.of(h.classOf(&h.stateful, t))[i] > 0
 }
 
-// promote makes a learner of copy c of a task that a picker has taken from its instance.
-func (h *handout) promote(t, c int32) {
-	class, i := h.classOf(&h.stateful, t), h.holderInstance(c)
+// promote makes a learner of copy k of a task that a picker has taken from its instance.
+func (h *handout) promote(t, k int32) {
+	class, i := h.classOf(&h.stateful, t), h.holderInstance(k)
 	h.room.of(class)[i]--
 	h.planned.of(class)[i]++
 	h.planned.of(class)[h.at(t)]--
-	h.setLearner(t, i, c)
+	h.setLearner(t, i, k)
 	h.spread.add(h.topology.subOf(t), i, 1)
 }
 

@@ -11,13 +11,13 @@ import (
 // picker takes tasks from one instance, one at a time: from its fullest member, there from the subtopology that the instance is
 // furthest above its share of, there the cheapest to restore, and the smallest id (R5).
 type picker struct {
-	*round
-	instance int32
-	members  []pickMember
-	groups   []pickGroup
-	heaps    []level.Ranking // of groups, by member, then class of tasks
-	classes  int
-	less     func(a, b int32) bool
+	*dealer
+	memberTasks []int32 // by member: the tasks it has that nobody learns and that have not been taken
+	instance    int32
+	from        []pickMember
+	groups      []pickGroup
+	heaps       []level.Ranking // of groups, by member, then class of tasks
+	less        func(a, b int32) bool
 }
 
 // pickMember is a member that has tasks to take; its heaps begin at first.
@@ -33,30 +33,26 @@ type pickGroup struct {
 	excess int64
 }
 
-// newPicker returns a picker of the tasks, which are ascending and which it may sort. There is one at a time: it uses the space of
-// the one before.
-func (r *round) newPicker(i int32, tasks []int32) *picker {
-	r.countSpread()
-	p := &r.picker
-	if p.round == nil {
-		p.round, p.less = r, p.lessGroup
-		p.classes = max(len(r.stateful.weights), len(r.statelessKind.weights))
+// start makes p take from instance i the tasks, which are ascending and which it may sort. It uses the space of the instance before.
+func (p *picker) start(i int32, tasks []int32) {
+	p.needSpread()
+	if p.less == nil {
+		p.less = p.lessGroup
 	}
-	p.instance, p.members, p.groups, p.heaps = i, p.members[:0], p.groups[:0], p.heaps[:0]
-	if len(r.instances[i].members) > 1 {
+	p.instance, p.from, p.groups, p.heaps = i, p.from[:0], p.groups[:0], p.heaps[:0]
+	if len(p.instances[i].members) > 1 {
 		slices.SortFunc(tasks, func(a, b int32) int {
-			return cmp.Or(cmp.Compare(r.memberOf(a), r.memberOf(b)), cmp.Compare(a, b))
+			return cmp.Or(cmp.Compare(p.memberOf(a), p.memberOf(b)), cmp.Compare(a, b))
 		})
 	}
 	for len(tasks) > 0 {
-		n := r.groupLen(tasks)
+		n := p.groupLen(tasks)
 		p.addGroup(tasks[:n])
 		tasks = tasks[n:]
 	}
 	for k := range p.heaps {
 		p.heaps[k].Init()
 	}
-	return p
 }
 
 // groupLen returns how many of the tasks, which are sorted by member, then id, have the member and the subtopology of the first.
@@ -75,13 +71,13 @@ func (p *picker) addGroup(tasks []int32) {
 	if p.topology.subs[sub].RestoreCost != nil {
 		slices.SortFunc(tasks, func(a, b int32) int { return cmp.Or(cmp.Compare(p.cost(a), p.cost(b)), cmp.Compare(a, b)) })
 	}
-	if last := len(p.members) - 1; last < 0 || p.members[last].member != m {
-		p.members = append(p.members, pickMember{m, len(p.heaps)})
-		for range p.classes {
+	if last := len(p.from) - 1; last < 0 || p.from[last].member != m {
+		p.from = append(p.from, pickMember{m, len(p.heaps)})
+		for range max(len(p.stateful.weights), len(p.statelessKind.weights)) {
 			p.addHeap()
 		}
 	}
-	h := p.heap(&p.members[len(p.members)-1], p.classOfSub(sub))
+	h := p.heap(&p.from[len(p.from)-1], p.classOfSub(sub))
 	h.Items = append(h.Items, int32(len(p.groups)))
 	p.groups = append(p.groups, pickGroup{sub, tasks, p.excess(p.instance, sub)})
 }
@@ -126,7 +122,9 @@ func (p *picker) next(class int32, fits func(t int32) bool) int32 {
 		g.tasks = g.tasks[1:]
 		taken := fits(t)
 		if taken {
-			p.countMember(t, -1)
+			if m := p.by(t); m != none {
+				p.memberTasks[m]--
+			}
 			p.spread.add(g.sub, p.instance, -1)
 			g.excess = p.excess(p.instance, g.sub)
 		}
@@ -142,8 +140,8 @@ func anyTask(int32) bool { return true }
 // fullest returns the member with the most tasks for its capacity of those that have any of the class left.
 func (p *picker) fullest(class int32) *pickMember {
 	var best *pickMember
-	for i := range p.members {
-		pm := &p.members[i]
+	for i := range p.from {
+		pm := &p.from[i]
 		if len(p.heap(pm, class).Items) == 0 {
 			continue
 		}
@@ -154,13 +152,13 @@ func (p *picker) fullest(class int32) *pickMember {
 	return best
 }
 
-func (r *round) fuller(a, b int32) bool {
-	return level.CompareRatios(int64(r.memberTasks[a]), r.members[a].capacity, int64(r.memberTasks[b]), r.members[b].capacity) > 0
+func (p *picker) fuller(a, b int32) bool {
+	return level.CompareRatios(int64(p.memberTasks[a]), p.members[a].capacity, int64(p.memberTasks[b]), p.members[b].capacity) > 0
 }
 
 // memberOf returns the member that a placed task is with, as far as that is decided before R8.
 func (p *plan) memberOf(t int32) int32 {
-	if m := p.dest[t]; m >= 0 {
+	if m := p.by(t); m != none {
 		return m
 	}
 	return p.instances[p.at(t)].members[0]
@@ -169,29 +167,29 @@ func (p *plan) memberOf(t int32) int32 {
 // tasksOf returns, by instance and in id order, placed tasks of a kind: those that nobody learns and that are with an owner that runs
 // them, and of the others those that admit accepts. have is how many there are on each; most is how many of a subtopology are wanted
 // at most, the first ones, where they all cost the same to restore.
-func (r *plan) tasksOf(k *kind, have counts, most []int32, admit func(t int32) bool) [][]int32 {
-	lists := r.listsOf(have, most)
-	quiet := r.learning == nil && r.stopped == nil
-	left, leftOf := r.int32s.take(len(r.instances)), r.filled(len(r.instances), none) // of most, in which subtopology
+func (p *plan) tasksOf(k *kind, have counts, most []int32, admit func(t int32) bool) [][]int32 {
+	lists := p.listsOf(have, most)
+	quiet := p.learning == nil && p.stopped == nil
+	left, leftOf := p.int32s.take(len(p.instances)), p.filled(len(p.instances), none) // of most, in which subtopology
 	for s, class := range k.classOf {
 		if class == none {
 			continue
 		}
-		first, end := r.topology.start[s], r.topology.start[s+1]
-		owner, status := r.owner[first:end], r.status[first:end]
-		for p, m := range r.dest[first:end] {
-			if status[p] != placed {
+		first, end := p.topology.start[s], p.topology.start[s+1]
+		owner, status := p.owner[first:end], p.status[first:end]
+		for n, d := range p.dest[first:end] {
+			if status[n] != decided {
 				continue
 			}
-			t := first + int32(p)
-			i := r.at(t)
+			t := first + int32(n)
+			i := p.at(t)
 			if leftOf[i] != int32(s) {
 				left[i], leftOf[i] = most[i], int32(s)
-				if most[i] > 0 && r.topology.subs[s].RestoreCost != nil {
+				if most[i] > 0 && p.topology.subs[s].RestoreCost != nil {
 					left[i] = math.MaxInt32
 				}
 			}
-			if left[i] > 0 && (quiet && m == owner[p] || admit(t)) {
+			if left[i] > 0 && (quiet && d == onMember(owner[n]) || admit(t)) {
 				lists[i] = append(lists[i], t)
 				left[i]--
 			}

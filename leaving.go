@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 )
 
 // mustGo reports whether tasks cannot wait on instance i for a learner because it leaves: the drain deadline has passed (R7), or
@@ -13,25 +14,19 @@ func (g *group) mustGo(i int32, stateless bool) bool {
 	return in.overdue || in.leaving && !g.allLeave && !g.somebodySpeaks && !stateless
 }
 
-// departures returns the vanished instances that tasks wait for.
-func (p *plan) departures() []Departure {
-	if !p.awaiting {
-		return nil
+// worthAwaiting reports whether a task waits for the instance that had it: one that vanished without leaving, until RejoinDelay has
+// passed. There may be none.
+func (g *group) worthAwaiting(h *holder) bool {
+	return h != nil && h.present == none && !h.leaving && h.absent < g.config.RejoinDelay
+}
+
+// drainTime returns how long instance i may still take to drain, and false where it does not leave, has no deadline or is past it.
+func (g *group) drainTime(i int32) (left time.Duration, ok bool) {
+	in := &g.instances[i]
+	if !in.leaving || in.overdue || in.stays || g.config.ScaleDownTimeout <= 0 {
+		return 0, false
 	}
-	tasks := make([][]TaskID, len(p.memory.holders))
-	for t := range p.topology.size() {
-		if p.status[t] == awaited {
-			h := p.memory.holderNamed(p.lastHolder(t).name, 0)
-			tasks[h] = append(tasks[h], p.topology.id(t))
-		}
-	}
-	var departed []Departure
-	for h := range tasks {
-		if len(tasks[h]) > 0 {
-			departed = append(departed, Departure{p.memory.holders[h].name, p.memory.holders[h].absent, slices.Clip(tasks[h])})
-		}
-	}
-	return slices.Clip(departed)
+	return g.config.ScaleDownTimeout - in.leavingFor, true
 }
 
 // ScaleDown returns the instances to tell to leave so that target of those that stay are left: those with the least to move, by

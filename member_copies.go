@@ -6,23 +6,38 @@ import (
 	"github.com/incremental-rebalance/assignor/internal/level"
 )
 
-// listCopies decides which member of its instance holds each learner and standby (R8) and lists them: a copy stays with its
+// held is the round in which every list is complete.
+type held struct {
+	*standbys
+	*lists
+}
+
+// chooseHolders decides which member of its instance holds each learner and standby (R8) and lists them: a copy stays with its
 // member, a new one goes to the member with the least of everything.
-func (r *round) listCopies(l *lists) {
-	if len(r.copied) == 0 {
-		return
+func chooseHolders(r revoked) held {
+	if len(r.copied) > 0 {
+		newCopyLister(r).list()
 	}
-	c := &copyLister{round: r, lists: l, everything: r.int64s.zeros(len(r.members))}
-	for m, n := range l.active {
+	return held{r.standbys, r.lists}
+}
+
+func newCopyLister(r revoked) *copyLister {
+	c := &copyLister{standbys: r.standbys, lists: r.lists, everything: r.int64s.zeros(len(r.members))}
+	for m, n := range c.active {
 		c.everything[m] = int64(n)
 	}
-	for m, n := range r.standbys.holds {
+	for m, n := range c.holds {
 		c.everything[m] += int64(n)
 	}
-	l.entries[standbyList] = r.lists.entries.take(max(0, int(r.standbys.total)-sum(r.standbys.holds)))[:0]
-	c.fresh = r.lists.newCopies.take(r.standbys.added + len(r.learned))[:0]
+	c.entries[standbyList] = c.lists.space.entries.take(max(0, int(c.total)-sum(c.holds)))[:0]
+	c.fresh = c.lists.space.newCopies.take(c.added + len(c.learned))[:0]
+	return c
+}
+
+// list lists all copies: first those that stay with a member, so that everything is known when the new ones are given out.
+func (c *copyLister) list() {
 	c.listHeld()
-	r.moves = slices.Grow(r.moves, len(c.fresh)+len(r.moved)) // noteActives follows
+	c.moves = slices.Grow(c.moves, len(c.fresh)+len(c.moved)) // noteActives follows
 	for _, n := range c.fresh {
 		c.start(n)
 	}
@@ -39,21 +54,13 @@ func (c *copyLister) listHeld() {
 	}
 }
 
-// copyLister is the state of listCopies.
+// copyLister is the state of chooseHolders.
 type copyLister struct {
-	*round
+	*standbys
 	*lists
 	everything []int64 // by member: tasks and copies of all sorts
 	fresh      []newCopy
 	used       []int32 // scratch: where copies of a task are kept
-}
-
-// newCopy is a copy that an instance is to hold and none of its members has, or one whose member leaves.
-type newCopy struct {
-	task, instance int32
-	which          list
-	at             int   // its entry in that list, which is in task order
-	from           int32 // the member of the instance that had it, or none
 }
 
 func (c *copyLister) hold(which list, t, m int32) {
@@ -104,10 +111,10 @@ func (c *copyLister) keepHeld(t int32) {
 	if at := c.learnerAt(t); at != none {
 		c.keepOrStart(t, at, learnerList)
 	}
-	for _, i := range c.standbys.of(t) {
+	for _, i := range c.of(t) {
 		c.keepOrStart(t, i, standbyList)
 	}
-	c.standbys.extras(t, func(m int32) {
+	c.extras(t, func(m int32) {
 		c.keepStandby(t, m, c.whyNoLearner(t))
 		c.used = append(c.used, m)
 	})
@@ -218,7 +225,7 @@ func (c *copyLister) noteStart(t, m int32, which list) {
 		return
 	}
 	why := ReasonTooFewStandbys
-	if c.standbys.shifted != nil && c.standbys.shifted[t] {
+	if c.shifted != nil && c.shifted[t] {
 		why = ReasonStandbyBalance
 	}
 	c.note(MoveStandby, why, t, none, m)
@@ -240,11 +247,11 @@ func (c *copyLister) noteDropped(t, k int32) {
 		kind, why = MoveStopLearn, c.whyNoLearner(t)
 	}
 	switch {
-	case c.status[t] == placed && m == c.by(t) && !c.waits(t):
+	case c.status[t] == decided && m == c.by(t) && !c.waits(t):
 		return
 	case c.instances[i].leaving && !c.allLeave:
 		why = ReasonHolderLeaving
-	case c.status[t] == placed && i == c.at(t):
+	case c.status[t] == decided && i == c.at(t):
 		why = ReasonHolderOwns
 	}
 	c.note(kind, why, t, m, none)

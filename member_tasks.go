@@ -7,28 +7,36 @@ import (
 	"github.com/incremental-rebalance/assignor/internal/level"
 )
 
+// shared is the round in which every task that is to run has a member, but those that a member of another instance has to stop first.
+type shared struct{ *plan }
+
 // chooseMembers decides which member of its instance runs each task (R8): every member keeps what it has, as far as that leaves
 // those that stay at most one apart for their capacity; tasks that come to the instance fill up the members that have less.
-func (r *round) chooseMembers() {
-	if len(r.instances) < len(r.members) {
-		r.shareAll()
+func chooseMembers(e evened) shared {
+	p := e.plan
+	if len(p.instances) < len(p.members) {
+		p.shareAll()
 	}
-	if !r.undecided {
-		return
+	if !p.anyMember {
+		return shared{p}
 	}
-	for t, m := range r.dest { // of instances with one member
-		if m < none && r.status[t] == placed && !r.leavesInstance(int32(t)) {
-			r.dest[t] = r.instances[r.at(int32(t))].members[0]
+	for t, d := range p.dest { // of instances with one member
+		if _, ok := d.member(); ok {
+			continue
+		}
+		if i := d.instance(); i != none && p.status[t] == decided && !p.leavesInstance(int32(t)) {
+			p.dest[t] = onMember(p.instances[i].members[0])
 		}
 	}
+	return shared{p}
 }
 
 // shareAll decides the members of the instances that have several.
-func (r *round) shareAll() {
-	tasks := r.tasksToShare()
-	s := &siblings{round: r}
-	for i := range r.instances {
-		if in := &r.instances[i]; len(in.members) > 1 {
+func (p *plan) shareAll() {
+	tasks := p.tasksToShare()
+	s := &siblings{plan: p}
+	for i := range p.instances {
+		if in := &p.instances[i]; len(in.members) > 1 {
 			s.shareAmong(in, tasks[i])
 		}
 	}
@@ -39,7 +47,7 @@ func (p *plan) tasksToShare() [][]int32 {
 	count, total := p.int32s.zeros(len(p.instances)), 0
 	eachTask := func(f func(t, i int32)) {
 		for t := range p.topology.size() {
-			if p.status[t] != placed || p.leavesInstance(t) {
+			if p.status[t] != decided || p.leavesInstance(t) {
 				continue
 			}
 			if i := p.at(t); len(p.instances[i].members) > 1 {
@@ -56,15 +64,9 @@ func (p *plan) tasksToShare() [][]int32 {
 	return tasks
 }
 
-// leavesInstance reports whether the task still runs on another instance than the one it is going to.
-func (p *plan) leavesInstance(t int32) bool {
-	o := p.owner[t]
-	return o != none && p.running(t) && p.instanceOf(o) != p.at(t)
-}
-
 // siblings are the members of one instance while its tasks are shared among them. One after the other uses the same space.
 type siblings struct {
-	*round
+	*plan
 	crew   []int32   // those that may have tasks: the ones that do not leave, or all where the instance leaves
 	keep   [][]int32 // the tasks that each of the crew has and keeps
 	coming []int32   // the tasks that are yet to be given to one of the crew
@@ -227,7 +229,7 @@ func (s *siblings) settle(target []int64) {
 		if s.owner[t] != none && s.owner[t] == s.by(t) {
 			s.setWhy(t, ReasonMemberLeaving)
 		}
-		s.dest[t] = s.crew[k]
+		s.dest[t] = onMember(s.crew[k])
 		count[k]++
 		h.SettleTop(count[k] < target[k])
 	}

@@ -1,66 +1,76 @@
 package assignor
 
+// placed is the round in which every stateful task has a place or waits. The orphans are the stateless ones, in id order.
+type placed struct {
+	*plan
+	spread  spread // as far as it has been counted
+	orphans []int32
+}
+
 // placeOrphans gives the stateful tasks that have neither an owner nor a copy to the instances with room (R1.5). Nobody gives up
-// a task for that.
-func (r *round) placeOrphans() {
-	orphans := r.takeOrphans(false)
-	if len(orphans) == 0 {
-		return
+// a task for that: where it leaves them uneven, learners even them out (R4), and nothing stops meanwhile.
+func placeOrphans(o owned) placed {
+	stateful, stateless := o.split()
+	d := dealer{plan: o.plan}
+	if len(stateful) > 0 {
+		k := &o.stateful
+		planned := o.count(k).planned
+		target := d.fillKind(k, demand{have: planned, incoming: o.countByClass(k, stateful), receives: o.stays, overflows: o.stays})
+		d.dealOrphans(k, stateful, planned, target)
 	}
-	k := &r.stateful
-	d := demand{have: r.planTasks(r.countTasks(k)), incoming: r.countOrphans(k, orphans), receives: r.stays, overflows: r.stays}
-	r.dealOrphans(k, orphans, d.have, r.fillKind(k, d))
+	return placed{o.plan, d.spread, stateless}
 }
 
-// takeOrphans returns the orphans of one kind.
-func (r *round) takeOrphans(stateless bool) []int32 {
-	if len(r.stateful.weights) == 0 || len(r.statelessKind.weights) == 0 { // there is one kind only
-		if stateless == (len(r.stateful.weights) == 0) {
-			return r.orphans
-		}
-		return nil
+// split returns the stateful and the stateless orphans.
+func (o owned) split() (stateful, stateless []int32) {
+	switch {
+	case len(o.statelessKind.weights) == 0:
+		return o.orphans, nil
+	case len(o.stateful.weights) == 0:
+		return nil, o.orphans
 	}
-	var taken []int32
-	for _, t := range r.orphans {
-		if r.stateless(t) == stateless {
-			taken = append(taken, t)
+	for _, t := range o.orphans {
+		if o.stateless(t) {
+			stateless = append(stateless, t)
+		} else {
+			stateful = append(stateful, t)
 		}
 	}
-	return taken
+	return stateful, stateless
 }
 
-// countOrphans counts the orphans of a kind by class.
-func (g *group) countOrphans(k *kind, orphans []int32) []int64 {
+// countByClass counts tasks of a kind by class.
+func (g *group) countByClass(k *kind, tasks []int32) []int64 {
 	n := make([]int64, len(k.weights))
 	if len(n) == 1 {
-		n[0] = int64(len(orphans))
+		n[0] = int64(len(tasks))
 		return n
 	}
-	for _, t := range orphans {
+	for _, t := range tasks {
 		n[g.classOf(k, t)]++
 	}
 	return n
 }
 
 // dealOrphans places the orphans so that the instances, which have what have says, come up to target.
-func (r *round) dealOrphans(k *kind, orphans []int32, have, target counts) {
+func (d *dealer) dealOrphans(k *kind, orphans []int32, have, target counts) {
 	byClass := [][]int32{orphans}
 	if len(k.weights) > 1 {
 		byClass = make([][]int32, len(k.weights))
 		for _, t := range orphans {
-			byClass[r.classOf(k, t)] = append(byClass[r.classOf(k, t)], t)
+			byClass[d.classOf(k, t)] = append(byClass[d.classOf(k, t)], t)
 		}
 	}
-	room := r.int64s.take(len(r.instances))
+	room := d.int64s.take(len(d.instances))
 	for class, pool := range byClass {
 		var takers []int32
 		for i := range room {
 			room[i] = target.of(int32(class))[i] - have.of(int32(class))[i]
-			if r.instances[i].stays && room[i] > 0 {
+			if d.instances[i].stays && room[i] > 0 {
 				takers = append(takers, int32(i))
 			}
 		}
-		r.deal(pool, room, [][]int32{takers}, r.placeOrphan)
+		d.deal(pool, room, [][]int32{takers}, d.placeOrphan)
 	}
 }
 

@@ -9,6 +9,7 @@ func (a *Assignor) Poison() {
 	poison(&s.group.int32s)
 	poison(&s.group.int64s)
 	poison(&s.plan.statuses)
+	poison(&s.plan.places)
 	poison(&s.plan.reasons)
 	poison(&s.copies.restorings)
 	poison(&s.copies.replicas)
@@ -31,9 +32,9 @@ func poison[T any](a *arena[T]) {
 // Kept returns how many bytes the Assignor keeps.
 func (a *Assignor) Kept() int {
 	s := &a.space
-	return kept(&s.group.int32s) + kept(&s.group.int64s) + kept(&s.group.bools) + kept(&s.plan.statuses) + kept(&s.plan.reasons) +
-		kept(&s.copies.restorings) + kept(&s.copies.replicas) + kept(&s.lists.entries) + kept(&s.lists.newCopies) +
-		kept(&s.group.memberRows) + kept(&s.group.instanceRows) + kept(&s.history.holderRows)
+	return bytesOfArena(&s.group.int32s) + bytesOfArena(&s.group.int64s) + bytesOfArena(&s.group.bools) + bytesOfArena(&s.plan.statuses) + bytesOfArena(&s.plan.places) + bytesOfArena(&s.plan.reasons) +
+		bytesOfArena(&s.copies.restorings) + bytesOfArena(&s.copies.replicas) + bytesOfArena(&s.lists.entries) + bytesOfArena(&s.lists.newCopies) +
+		bytesOfArena(&s.group.memberRows) + bytesOfArena(&s.group.instanceRows) + bytesOfArena(&s.history.holderRows)
 }
 
-func kept[T any](a *arena[T]) int { return len(a.block) * int(unsafe.Sizeof(*new(T))) }
+func bytesOfArena[T any](a *arena[T]) int { return len(a.block) * int(unsafe.Sizeof(*new(T))) }

@@ -10,7 +10,8 @@ import (
 
 // standbys is the state of placeStandbys: by instance numbers, so that the members are a later step.
 type standbys struct {
-	*round
+	*plan
+	copied  []int32 // the tasks that have or should have a copy, ascending; not those that are whole
 	width   int     // at most so many standbys a task
 	kept    []int32 // by task, width places each: the instances that keep a standby
 	keeps   []int32 // by task, how many of its places are taken
@@ -28,12 +29,14 @@ type standbys struct {
 	spare   []int32 // scratch: instances
 }
 
+// kept is the round in which it is decided which instances have a copy of each task, and as what.
+type kept struct{ *standbys }
+
 // placeStandbys decides where the copies of every task that runs are kept (R6): as many as configured, each on another instance
 // that stays, none with the active task or its learner. Copies that are to go although nothing has replaced them yet stay beside
 // them (see extras).
-func (r *round) placeStandbys() {
-	s := &standbys{round: r, width: min(r.config.Standbys, len(r.instances)), count: r.int64s.zeros(len(r.instances))}
-	r.standbys = s
+func placeStandbys(r shared) kept {
+	s := &standbys{plan: r.plan, width: min(r.config.Standbys, len(r.instances)), count: r.int64s.zeros(len(r.instances))}
 	s.findTasks()
 	s.numberTags()
 	if len(s.copied) > 0 && s.width > 0 {
@@ -41,11 +44,12 @@ func (r *round) placeStandbys() {
 	}
 	s.countReported()
 	s.keepReported()
-	if !r.allLeave && !r.awaiting && r.config.Standbys > 0 {
+	if !s.allLeave && !s.awaiting && s.config.Standbys > 0 {
 		s.addMissing()
 		s.improveTags()
 		s.even()
 	}
+	return kept{s}
 }
 
 // of returns the instances that keep a standby of the task.
@@ -111,7 +115,7 @@ func (s *standbys) countReported() {
 	s.lo, s.hi = s.int64s.zeros(len(s.instances)), s.int64s.zeros(len(s.instances))
 	for i := range s.instances {
 		if s.instances[i].stays {
-			s.lo[i], s.hi[i] = level.Range(s.total, s.instances[i].capacity, s.round.staying, s.config.ImbalancePercent)
+			s.lo[i], s.hi[i] = level.Range(s.total, s.instances[i].capacity, s.staying, s.config.ImbalancePercent)
 		}
 	}
 }
@@ -219,7 +223,7 @@ func (s *standbys) surplus(t int32, copies []int32) int {
 func (s *standbys) compareExcess(a, b int32) int {
 	above := func(i int32) int64 { return max(0, s.count[i]-s.hi[i]) }
 	low := func(i int32) int64 { return s.count[i] - s.lo[i] }
-	exact := func(i int32) int64 { return s.count[i]*s.round.staying - s.total*s.instances[i].capacity }
+	exact := func(i int32) int64 { return s.count[i]*s.staying - s.total*s.instances[i].capacity }
 	return cmp.Or(cmp.Compare(above(a), above(b)), cmp.Compare(low(a), low(b)), cmp.Compare(exact(a), exact(b)))
 }
 

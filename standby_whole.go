@@ -39,10 +39,11 @@ func (s *standbys) findWhole() {
 		}
 		first, end := s.topology.start[k], s.topology.start[k+1]
 		owner, status := s.owner[first:end], s.status[first:end]
-		for i, o := range s.dest[first:end] {
+		for i, d := range s.dest[first:end] {
 			t := first + int32(i)
 			held := s.heldBy(t)
-			if o < 0 || o != owner[i] || status[i] != placed || !apart(held, homes, homes[o]) || !quiet && s.changes(t) {
+			o, ok := d.member()
+			if !ok || o != owner[i] || status[i] != decided || !apart(held, homes, homes[o]) || !quiet && s.changes(t) {
 				held[0] = -numCopies(held)
 				s.copied = append(s.copied, t)
 				continue

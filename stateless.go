@@ -2,70 +2,99 @@ package assignor
 
 import "math"
 
+// evened is the round in which every task has its instance or waits.
+type evened struct{ *plan }
+
+// mover is the state of moveStateless.
+type mover struct {
+	dealer
+	kind        *kind
+	memberTasks []int32 // as in taught
+}
+
 // moveStateless levels the stateless tasks, which move by stop and start (R2): as if every instance had its stateful target
 // already, so that they move once. Those that somebody had to stop in the last round count as if they were still there, so that
 // the plan that moved them is found again; where it was only for a sibling (R8), their instance takes them back.
-func (r *round) moveStateless() {
-	k := &r.statelessKind
-	if len(k.weights) == 0 {
-		return
+//
+//	S1 runs T1 T2 T3 T4, S2 joins    round 1: S1 stops T1 and T2 (a Revoke, and the status shed)
+//	                                 round 2: S1 counts as having four still, so two go to S2: T1 and T2, which wait
+func moveStateless(t taught) evened {
+	if len(t.statelessKind.weights) > 0 {
+		m := &mover{dealer: dealer{t.plan, t.spread}, kind: &t.statelessKind, memberTasks: t.memberTasks}
+		m.move(t.orphans, t.statefulLoads())
 	}
-	d := demand{base: r.int64s.take(len(r.instances)), receives: r.stays, overflows: r.stays}
-	for i := range d.base {
-		d.base[i] = r.target.load(&r.loads, i)
-	}
-	orphans := r.takeOrphans(true)
-	if len(orphans) > 0 && (r.awaiting || r.allLeave || r.config.NewInstancesOnly) {
-		r.placeStatelessOrphans(k, orphans, d)
-		orphans = nil
-	}
-	if r.allLeave {
-		return
-	}
-	have := r.countTasks(k)
-	target := have
-	if !r.awaiting {
-		d.have, d.incoming = have.clone(), make([]int64, len(k.weights))
-		for _, t := range orphans {
-			if i := r.stoppedOn(t); i != none {
-				d.have.of(r.classOf(k, t))[i]++
-			} else {
-				d.incoming[r.classOf(k, t)]++
-			}
-		}
-		d.receives, d.overflows = r.statelessReceivers, r.staysNow
-		target = r.levelKind(k, d)
-		others := r.takeBack(k, orphans, have, func(class, i int32) bool { return have.of(class)[i] < target.of(class)[i] })
-		r.dealOrphans(k, others, have, target)
-	}
-	r.shedStateless(have, target)
+	return evened{t.plan}
 }
 
-// placeStatelessOrphans places stateless tasks where nobody gives up any for them: what had to stop goes back, the rest goes where
+// statefulLoads returns the load of every instance once it has its stateful target, in the units of the stateless tasks.
+func (t *taught) statefulLoads() []int64 {
+	loads := t.int64s.take(len(t.instances))
+	for i := range loads {
+		loads[i] = t.target.load(&t.loads, i)
+	}
+	return loads
+}
+
+// move places the orphans and makes instances stop what they have too much of. While somebody is awaited, or all leave, nobody stops
+// anything for an orphan; nor with NewInstancesOnly, where only newcomers could take what is stopped.
+func (m *mover) move(orphans []int32, base []int64) {
+	d := demand{base: base, receives: m.stays, overflows: m.stays}
+	if len(orphans) > 0 && (m.awaiting || m.allLeave || m.config.NewInstancesOnly) {
+		m.placeOrphans(orphans, d)
+		orphans = nil
+	}
+	if m.allLeave {
+		return
+	}
+	have := m.countTasks(m.kind)
+	target := have
+	if !m.awaiting {
+		target = m.targets(have, orphans, d)
+		others := m.takeBack(orphans, have, func(class, i int32) bool { return have.of(class)[i] < target.of(class)[i] })
+		m.dealOrphans(m.kind, others, have, target)
+	}
+	m.shed(have, target)
+}
+
+// targets returns how many tasks every instance should have, where those that had to stop some count as if they had them still.
+func (m *mover) targets(have counts, orphans []int32, d demand) counts {
+	d.have, d.incoming = have.clone(), make([]int64, len(m.kind.weights))
+	for _, t := range orphans {
+		if i := m.stoppedOn(t); i != none {
+			d.have.of(m.classOf(m.kind, t))[i]++
+		} else {
+			d.incoming[m.classOf(m.kind, t)]++
+		}
+	}
+	d.receives, d.overflows = m.statelessReceivers, m.staysNow
+	return m.levelKind(m.kind, d)
+}
+
+// placeOrphans places stateless tasks where nobody gives up any for them: what had to stop goes back, the rest goes where
 // there is room. But with NewInstancesOnly, what had to stop for a newcomer does not go back: it is no newcomer any more, but it
 // is known by that it has nothing to run.
-func (r *round) placeStatelessOrphans(k *kind, orphans []int32, d demand) {
-	d.have = r.countTasks(k)
-	if r.awaiting || r.allLeave || !r.somebodyIdle() {
-		orphans = r.takeBack(k, orphans, d.have, func(_, _ int32) bool { return true })
+func (m *mover) placeOrphans(orphans []int32, d demand) {
+	d.have = m.countTasks(m.kind)
+	if m.awaiting || m.allLeave || !m.somebodyIdle() {
+		orphans = m.takeBack(orphans, d.have, func(_, _ int32) bool { return true })
 	}
-	d.incoming = r.countOrphans(k, orphans)
-	r.dealOrphans(k, orphans, d.have, r.fillKind(k, d))
+	d.incoming = m.countByClass(m.kind, orphans)
+	m.dealOrphans(m.kind, orphans, d.have, m.fillKind(m.kind, d))
 }
 
 // somebodyIdle reports whether an instance that stays took part in the last round and was given nothing to run.
-func (r *history) somebodyIdle() bool {
-	if r.memory.prev == nil {
+func (h *history) somebodyIdle() bool {
+	if h.memory.prev == nil {
 		return false
 	}
-	busy := r.bools.zeros(len(r.instances))
-	for i := range r.memory.prev.Members {
-		if h := r.memory.holders[r.memory.holderOf[i]].present; h != none && len(r.memory.prev.Members[i].Active) > 0 {
-			busy[h] = true
+	busy := h.bools.zeros(len(h.instances))
+	for i := range h.memory.prev.Members {
+		if at := h.memory.holders[h.memory.holderOf[i]].present; at != none && len(h.memory.prev.Members[i].Active) > 0 {
+			busy[at] = true
 		}
 	}
-	for i := range r.instances {
-		if in := &r.instances[i]; in.stays && !r.newcomer[i] && !busy[i] {
+	for i := range h.instances {
+		if in := &h.instances[i]; in.stays && !h.newcomer[i] && !busy[i] {
 			return true
 		}
 	}
@@ -74,50 +103,57 @@ func (r *history) somebodyIdle() bool {
 
 // takeBack gives stateless tasks back to the instances that had to stop them, as far as those have room, and returns the others.
 // It counts what it gives back in have.
-func (r *round) takeBack(k *kind, orphans []int32, have counts, room func(class, i int32) bool) (others []int32) {
+func (m *mover) takeBack(orphans []int32, have counts, room func(class, i int32) bool) (others []int32) {
 	for _, t := range orphans {
-		class := r.classOf(k, t)
-		i := r.stoppedOn(t)
+		class := m.classOf(m.kind, t)
+		i := m.stoppedOn(t)
 		if i == none || !room(class, i) {
 			others = append(others, t)
 			continue
 		}
 		have.of(class)[i]++
-		r.spread.add(r.topology.subOf(t), i, 1)
-		r.setPlace(t, i, none)
-		r.setWhy(t, ReasonSiblings)
+		m.spread.add(m.topology.subOf(t), i, 1)
+		m.setPlace(t, i, none)
+		m.setWhy(t, ReasonSiblings)
 	}
 	return others
 }
 
+// statelessReceivers are the instances that may get a stateless task for the sake of balance.
 func (h *history) statelessReceivers(i int) bool {
 	return h.staysNow(i) && (!h.config.NewInstancesOnly || h.newcomer[i])
 }
 
-// shedStateless makes the instances above their target, and those that leave, stop stateless tasks. The next round places them.
-func (r *round) shedStateless(have, target counts) {
-	most := r.int32s.zeros(len(r.instances))
-	for class := range r.statelessKind.weights {
+// shed makes the instances above their target, and those that leave, stop stateless tasks. The next round places them.
+func (m *mover) shed(have, target counts) {
+	most := m.int32s.zeros(len(m.instances))
+	for class := range m.kind.weights {
 		for i, n := range have.of(int32(class)) {
-			if n > target.of(int32(class))[i] || n > 0 && r.instances[i].leaving {
+			if n > target.of(int32(class))[i] || n > 0 && m.instances[i].leaving {
 				most[i] = math.MaxInt32
 			}
 		}
 	}
-	tasks := r.tasksOf(&r.statelessKind, have, most, func(t int32) bool { return r.owner[t] != none && r.running(t) && !r.waits(t) })
-	for i := range r.instances {
-		if len(tasks[i]) > 0 {
-			r.shedStatelessFrom(int32(i), tasks[i], have, target)
+	tasks := m.tasksOf(m.kind, have, most, func(t int32) bool { return m.owner[t] != none && m.running(t) && !m.waits(t) })
+	p := &picker{dealer: &m.dealer, memberTasks: m.memberTasks}
+	for i := range m.instances {
+		if len(tasks[i]) == 0 {
+			continue
 		}
+		if p.memberTasks == nil {
+			p.memberTasks = m.countMembers()
+		}
+		m.shedFrom(p, int32(i), tasks[i], have, target)
 	}
 }
 
-func (r *round) shedStatelessFrom(i int32, tasks []int32, have, target counts) {
-	p := r.newPicker(i, tasks)
-	for class := range r.statelessKind.weights {
+// shedFrom makes instance i stop what it has above its target, or all of it where it leaves.
+func (m *mover) shedFrom(p *picker, i int32, tasks []int32, have, target counts) {
+	p.start(i, tasks)
+	for class := range m.kind.weights {
 		surplus := have.of(int32(class))[i] - target.of(int32(class))[i]
 		why := ReasonBalance
-		if r.instances[i].leaving {
+		if m.instances[i].leaving {
 			surplus, why = int64(len(tasks)), ReasonLeaving
 		}
 		for ; surplus > 0; surplus-- {
@@ -125,8 +161,8 @@ func (r *round) shedStatelessFrom(i int32, tasks []int32, have, target counts) {
 			if t == none {
 				break
 			}
-			r.status[t] = shed
-			r.setWhy(t, why)
+			m.status[t] = shed
+			m.setWhy(t, why)
 		}
 	}
 }
