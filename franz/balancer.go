@@ -34,6 +34,7 @@ type Balancer struct {
 	memory    remembered // the last assignment that was delivered, as far as this member knows it
 	leads     bool       // it decided the current generation
 	sessions  int        // how many have begun
+	told      bool       // the service knows of the last one
 	inSession bool       // no join is under way, and the member has its place
 	followUp  bool       // the session asks for another round at once
 	timers    timers     // the rounds that this member will call for
@@ -88,16 +89,13 @@ func New(config Config) (*Balancer, error) {
 // Opts returns the options of the client: the balancer, hooks and the callbacks on partitions. They come after those of the
 // service, which name its group, consume the topics of all subtopologies, and set no balancers and no such callbacks.
 func (b *Balancer) Opts() []kgo.Opt {
-	opts := []kgo.Opt{
+	return []kgo.Opt{
 		kgo.Balancers(b.balancers()...),
 		kgo.WithHooks(hooks{b}),
 		kgo.OnPartitionsAssigned(b.onAssigned),
+		kgo.OnPartitionsRevoked(b.onRevoked),
 		kgo.OnPartitionsLost(b.onLost),
 	}
-	if b.config.OnRevoked != nil { // else kgo's default commits
-		opts = append(opts, kgo.OnPartitionsRevoked(b.config.OnRevoked))
-	}
-	return opts
 }
 
 func (b *Balancer) balancers() []kgo.GroupBalancer {
@@ -286,6 +284,7 @@ func (b *Balancer) begin(assigned map[string][]int32, ma *assignor.MemberAssignm
 	b.leads = elected != nil
 	b.inSession = true
 	b.sessions++
+	b.told = false
 	b.followUp = ma != nil && ma.FollowUp
 	b.sent.metadata = nil // the next join reports anew
 	b.timers.stop()
@@ -371,10 +370,12 @@ func (f fallback) follow(assigned map[string][]int32) (err error) {
 
 // onAssigned is called when a session has begun and what it revokes has stopped.
 func (b *Balancer) onAssigned(ctx context.Context, client *kgo.Client, added map[string][]int32) {
+	if !b.knows() {
+		b.publish(sessionBegun)
+	}
 	if b.config.OnAssigned != nil {
 		b.config.OnAssigned(ctx, client, added)
 	}
-	b.publish()
 	b.guard("begin a session", func() {
 		b.mu.Lock()
 		followUp := b.followUp
@@ -389,12 +390,6 @@ func (b *Balancer) onAssigned(ctx context.Context, client *kgo.Client, added map
 
 // onLost is called when the coordinator has dropped the member, or the group cannot be reached.
 func (b *Balancer) onLost(ctx context.Context, client *kgo.Client, lost map[string][]int32) {
-	switch {
-	case b.config.OnLost != nil:
-		b.config.OnLost(ctx, client, lost)
-	case b.config.OnRevoked != nil:
-		b.config.OnRevoked(ctx, client, lost)
-	}
 	b.guard("end a session", func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -404,23 +399,30 @@ func (b *Balancer) onLost(ctx context.Context, client *kgo.Client, lost map[stri
 		b.sent = sentReport{}
 		b.timers.stop()
 	})
-	b.publish()
+	b.publish(placeLost)
+	switch {
+	case b.config.OnLost != nil:
+		b.config.OnLost(ctx, client, lost)
+	case b.config.OnRevoked != nil:
+		b.config.OnRevoked(ctx, client, lost)
+	}
 	b.checkLearners()
 }
 
 // publish tells everybody how the member stands, and wakes those that wait for a session.
-func (b *Balancer) publish() {
+func (b *Balancer) publish(event string) {
 	var s State
 	if !b.guard("tell the state", func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		s = b.state()
+		b.told = true
 		close(b.changed)
 		b.changed = make(chan struct{})
 	}) {
 		return // an empty state would stop everything
 	}
-	b.logSession(s)
+	b.logState(event, s)
 	if b.config.OnChange != nil {
 		b.config.OnChange(s)
 	}

@@ -70,9 +70,14 @@ type Config struct {
 	// RejoinMode says when a member with learners calls for a round.
 	RejoinMode assignor.RejoinMode
 
-	// OnChange gets the full desired state after each session, and when the member has lost its place; nil: the service asks
-	// State. It is called from kgo's callbacks, one call at a time, and the next round waits for it: when it returns, nothing
-	// may run that Active does not list.
+	// OnChange gets the full desired state after each session, when the member has lost its place, and when the client leaves the
+	// group; nil: the service asks State. When it returns, nothing may run that Active does not list: it waits for what is being
+	// processed, and what is committed then is that. It is called from kgo's callbacks, one call at a time, before OnRevoked
+	// or kgo's commit, before OnAssigned, and before any record of a new partition can be polled. Every member's next round waits for
+	// the slowest OnChange of the group. Client.Close calls it too: do not hold a lock then that it takes.
+	//
+	// With a transaction session the OnChange of a session that takes something away is called after OnRevoked, because kgo holds a
+	// lock in OnRevoked that ends of transactions take. The session aborts a transaction that is under way then.
 	OnChange func(State)
 
 	// Local returns the copies that are on the disk already, with their lags where they are known. New calls it once. With it, an
@@ -80,8 +85,9 @@ type Config struct {
 	Local func() []assignor.Replica
 
 	// OnAssigned, OnRevoked and OnLost are the service's own callbacks: the client's options must not set them, because those of
-	// Opts take their place. They are called as kgo describes, before OnChange. Where OnRevoked is nil, kgo's default commits;
-	// where OnLost is nil, OnRevoked is called for lost partitions.
+	// Opts take their place. They are called as kgo describes, after OnChange. Where OnRevoked is nil, what is committed in
+	// its place depends on the client's options: with AutoCommitMarks what is marked, with BlockRebalanceOnPoll or GreedyAutoCommit what
+	// has been polled, else nothing. Where OnLost is nil, OnRevoked is called for lost partitions.
 	OnAssigned, OnRevoked, OnLost PartitionsFunc
 
 	// Fallback are the balancers that the member offers after this one: those of the group before it is migrated, in the first of

@@ -121,6 +121,20 @@ func (l *local) lose() {
 	l.assigned, l.active, l.lost = nil, nil, true
 }
 
+// release drops partitions. What is no longer run is left on the disk, and complete.
+func (l *local) release(partitions map[string][]int32) {
+	for topic, ps := range partitions {
+		l.assigned[topic] = slices.DeleteFunc(l.assigned[topic], func(p int32) bool { return slices.Contains(ps, p) })
+	}
+	before := l.active
+	l.active = l.topology.tasks(l.assigned)
+	for _, task := range before {
+		if _, restores := l.held[task]; !restores && !l.runs(task) && !l.topology.stateless(task) {
+			l.held[task] = held{}
+		}
+	}
+}
+
 // progress records how far a copy is, and reports whether the member has it: an active task that is caught up needs none.
 func (l *local) progress(task assignor.TaskID, lag int64) bool {
 	h, has := l.held[task]

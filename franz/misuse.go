@@ -79,14 +79,16 @@ func (b *Balancer) overridden(client *kgo.Client) found {
 			"and other balancers in Config.Fallback")
 	}
 	callback := func(name string, option any, own PartitionsFunc, consequence string) {
-		if used := client.OptValue(option); own != nil && pointer(used) != pointer(own) {
+		if used := client.OptValue(option); pointer(used) != pointer(own) {
 			f[name] = fmt.Errorf("franz: kgo.%s after Opts took the place of this balancer's: %s; put Opts last, and the callback in Config",
 				name, consequence)
 		}
 	}
 	callback("OnPartitionsAssigned", kgo.OnPartitionsAssigned, b.onAssigned, "OnChange is not called")
-	callback("OnPartitionsLost", kgo.OnPartitionsLost, b.onLost, "OnChange is not called when the member has lost its place")
-	callback("OnPartitionsRevoked", kgo.OnPartitionsRevoked, b.config.OnRevoked, "Config.OnRevoked is not called")
+	if !transactional(client) { // a transaction session has put its own around them
+		callback("OnPartitionsLost", kgo.OnPartitionsLost, b.onLost, "OnChange is not called when the member has lost its place")
+		callback("OnPartitionsRevoked", kgo.OnPartitionsRevoked, b.onRevoked, "tasks have not stopped when it commits")
+	}
 	return f
 }
 

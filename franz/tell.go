@@ -61,12 +61,15 @@ func (r *round) summary(d *decision, p plan) Round {
 	return done
 }
 
-// logSession writes the one line of a session, or of its end.
-func (b *Balancer) logSession(s State) {
-	message := "session begun"
-	if s.Lost {
-		message = "place in the group lost"
-	}
-	b.config.Logger.Info(message, "generation", s.Generation, "leads", s.Leader, "active", len(s.Active), "revoking", len(s.Revoking),
+// What the log says when the service is told a State.
+const (
+	sessionBegun = "session begun"
+	tasksGivenUp = "tasks given up" // outside of a session: the member leaves
+	placeLost    = "place in the group lost"
+)
+
+// logState writes the one line of a session, or of its end.
+func (b *Balancer) logState(event string, s State) {
+	b.config.Logger.Info(event, "generation", s.Generation, "leads", s.Leader, "active", len(s.Active), "revoking", len(s.Revoking),
 		"learning", len(s.Learning), "standby", len(s.Standby), "restores", len(s.Restores), "leaving", s.Leaving)
 }
