@@ -449,6 +449,6 @@ func (h hooks) OnClientClosed(client *kgo.Client) {
 // OnGroupManageError notes why the member has lost its place.
 func (h hooks) OnGroupManageError(err error) {
 	if !errors.Is(err, context.Canceled) {
-		h.b.troubled(TroublePlace, fmt.Errorf("franz: the member has lost its place, and joins again: %w", err))
+		h.b.troubled(TroublePlace, fmt.Errorf("franz: the member has lost its place, and joins again: %w%s", err, h.b.refused(err)))
 	}
 }

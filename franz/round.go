@@ -24,6 +24,7 @@ type round struct {
 	frozen  []frozen             // the subtopologies that stay as they are
 	ghosts  found                // what there is to say of tasks that turn out to have no partition
 	again   bool                 // the round has something to try again, though it could be decided
+	strain  error                // why the group's record is near the budget
 }
 
 // decision is what a leader answered.
@@ -60,6 +61,7 @@ func (r *round) Balance(counts map[string]int32) kgo.IntoSyncAssignment {
 		a, p = r.repeat()
 	}
 	b.troubled(TroubleRound, err)
+	b.troubled(TroubleBudget, r.strain)
 	b.trouble(TroubleGhosts, r.ghosts)
 	d := &decision{assignment: a, moves: named(a.Moves, a, r.memory), again: err != nil || r.again}
 	b.mu.Lock()
@@ -80,8 +82,7 @@ func (r *round) decide(counts map[string]int32) (a *assignor.Assignment, p plan,
 	}
 	r.memory = memory
 	r.insist(a, memory)
-	p, err = r.encode(a)
-	return a, p, err
+	return r.fit(a)
 }
 
 // assign decides on the subtopologies whose numbers of tasks are known; what there is of others stays as it is.
@@ -192,8 +193,9 @@ func known(g int32) int32 {
 }
 
 // repeat returns what is, as an assignment: every member goes on with what nobody else claims, and keeps its copies. By it
-// nobody gains a task. Where even that cannot be encoded, the members get their partitions, and keep their copies on their own;
-// and where it panics, they get nothing that anybody can read, and keep what they have.
+// nobody gains a task. Where even that does not fit, the members get what takes less of partitions and payloads, and where they get
+// no payload they keep their copies on their own; and where it panics, they get nothing that anybody can read, and keep what they
+// have.
 func (r *round) repeat() (a *assignor.Assignment, p plan) {
 	defer func() {
 		if recover() != nil {
@@ -202,10 +204,10 @@ func (r *round) repeat() (a *assignor.Assignment, p plan) {
 	}()
 	memory, _ := r.recallOwn()
 	a = repetition(r.reports, memory, r.info.Generation)
-	if p, err := r.tryEncode(a); err == nil {
+	if _, p, err := r.tryFit(a); err == nil {
 		return a, p
 	}
-	return a, r.b.topology.frames(a, make([][]byte, len(a.Members)), r.frozen)
+	return a, r.smallest(a)
 }
 
 // unsent is the generation of an assignment that nobody gets: no member is ever in it.
@@ -220,9 +222,10 @@ func (r *round) unreadable() plan {
 	return p
 }
 
-func (r *round) tryEncode(a *assignor.Assignment) (p plan, err error) {
+// tryFit is fit; a panic is an error. A repetition starts nothing that could wait.
+func (r *round) tryFit(a *assignor.Assignment) (_ *assignor.Assignment, p plan, err error) {
 	defer recovered(&err)
-	return r.encode(a)
+	return r.fit(a)
 }
 
 // repetition is the assignment that changes nothing. It has every member that has an id, whatever it reports.

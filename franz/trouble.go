@@ -27,10 +27,11 @@ const (
 	TroubleReport TroubleKind = "report" // what a member reports cannot be read
 	TroubleRound  TroubleKind = "round"  // the round cannot be decided, and repeats what is
 	TroubleGhosts TroubleKind = "ghosts" // members have tasks of partitions that their topics do not have
+	TroubleBudget TroubleKind = "budget" // the group's record is near Config.Budget, and what can wait gives way
 )
 
 // leaderTroubles are the kinds that only a leader has.
-var leaderTroubles = []TroubleKind{TroubleReport, TroubleRound, TroubleGhosts}
+var leaderTroubles = []TroubleKind{TroubleReport, TroubleRound, TroubleGhosts, TroubleBudget}
 
 // Trouble is something that is not as it should be. It lasts until it is over; where it comes back, it begins anew.
 type Trouble struct {
