@@ -146,3 +146,31 @@ func (f fault) Unwrap() error { return f.kind }
 func (c Config) caughtUp(lag int64) bool { return lag >= 0 && lag <= c.AcceptableLag }
 
 func (c Config) timedOut(l Replica) bool { return c.LearnerTimeout > 0 && l.For > c.LearnerTimeout }
+
+// validateMembers returns what makes an answer impossible: no members, an empty id, two members with one id.
+func validateMembers(members []Member) error {
+	if len(members) == 0 {
+		return ErrNoMembers
+	}
+	sorted := true
+	for i := range members {
+		if members[i].ID == "" {
+			return fault{ErrMember, fmt.Sprintf("a member of the instance %q has no id", members[i].Instance)}
+		}
+		sorted = sorted && (i == 0 || members[i-1].ID < members[i].ID)
+	}
+	if sorted {
+		return nil
+	}
+	ids := make([]string, len(members))
+	for i := range members {
+		ids[i] = members[i].ID
+	}
+	slices.Sort(ids)
+	for i := 1; i < len(ids); i++ {
+		if ids[i] == ids[i-1] {
+			return fault{ErrMember, "two members have the id " + ids[i]}
+		}
+	}
+	return nil
+}

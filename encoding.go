@@ -1,11 +1,6 @@
 package assignor
 
-import (
-	"errors"
-	"fmt"
-
-	"github.com/incremental-rebalance/assignor/internal/taskset"
-)
+import "github.com/incremental-rebalance/assignor/internal/taskset"
 
 // The wire format, version 1.
 //
@@ -69,43 +64,6 @@ const (
 	// MemoryKeepers is the number of members that [Assignment.Encode] hands the leader's memory to.
 	MemoryKeepers = 3
 )
-
-// Encoding and decoding fail with one of these, wrapped with the member or the bytes they concern.
-var (
-	// ErrPayloadTooLarge: the payloads of a group exceed the limit even without any memory, or one value has more than
-	// [MaxTasks] tasks.
-	ErrPayloadTooLarge = errors.New("assignor: payload too large")
-	// ErrCorrupt: the bytes are truncated, are of another kind, or are not the encoding of any value.
-	ErrCorrupt = errors.New("assignor: corrupt encoding")
-	// ErrVersion: the bytes are of a major version of the format that this library does not know.
-	ErrVersion = errors.New("assignor: unknown encoding version")
-)
-
-// wireVersion is the major version of the format in the header byte.
-const wireVersion = 1
-
-// wireKind is what a header byte announces.
-type wireKind uint8
-
-const (
-	kindReport     wireKind = 1 // a Member
-	kindAssignment wireKind = 2 // a MemberAssignment, with or without a memory
-	kindMemory     wireKind = 3 // an Assignment
-)
-
-func (k wireKind) String() string {
-	switch k {
-	case kindReport:
-		return "report"
-	case kindAssignment:
-		return "assignment"
-	case kindMemory:
-		return "memory"
-	}
-	return fmt.Sprintf("kind %d", uint8(k))
-}
-
-func (k wireKind) header() byte { return byte(k)<<4 | wireVersion }
 
 // AppendBinary appends what MarshalBinary returns to b.
 func (m Member) AppendBinary(b []byte) ([]byte, error) {

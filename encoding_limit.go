@@ -139,15 +139,3 @@ func (a *Assignment) compareInstances(i, j int) int {
 	x, y := &a.Members[i], &a.Members[j]
 	return cmp.Or(cmp.Compare(x.instanceName(), y.instanceName()), cmp.Compare(x.Member, y.Member))
 }
-
-// memoryTasks returns how many tasks the encoding of a as a memory holds, at most.
-func memoryTasks(a *Assignment) int {
-	n := 0
-	for i := range a.Members {
-		n += len(a.Members[i].Active) + len(a.Members[i].Revoke)
-	}
-	for i := range a.Departed {
-		n += len(a.Departed[i].Tasks)
-	}
-	return n
-}

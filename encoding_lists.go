@@ -19,13 +19,6 @@ const (
 	maxNumber = math.MaxInt32
 )
 
-// wireSet is one set of a list that is being read. Its gaps are the next ones in decoder.reader.
-type wireSet struct {
-	subtopology int32
-	first       uint32
-	gaps        int
-}
-
 // taskList appends a list that is not empty.
 func (e *encoder) taskList(tasks []TaskID) {
 	next, buf, gaps := int32(0), e.buf, e.gaps

@@ -7,6 +7,18 @@ import (
 	"time"
 )
 
+// memoryTasks returns how many tasks the encoding of a as a memory holds, at most.
+func memoryTasks(a *Assignment) int {
+	n := 0
+	for i := range a.Members {
+		n += len(a.Members[i].Active) + len(a.Members[i].Revoke)
+	}
+	for i := range a.Departed {
+		n += len(a.Departed[i].Tasks)
+	}
+	return n
+}
+
 // Bits of the flags of a memory and of each of its members, beside those that all kinds share.
 const (
 	flagMemberActive = 1 << 5

@@ -3,9 +3,61 @@ package assignor
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"math"
 
 	"github.com/incremental-rebalance/assignor/internal/taskset"
+)
+
+// Encoding and decoding fail with one of these, wrapped with the member or the bytes they concern.
+var (
+	// ErrPayloadTooLarge: the payloads of a group exceed the limit even without any memory, or one value has more than
+	// [MaxTasks] tasks.
+	ErrPayloadTooLarge = errors.New("assignor: payload too large")
+	// ErrCorrupt: the bytes are truncated, are of another kind, or are not the encoding of any value.
+	ErrCorrupt = errors.New("assignor: corrupt encoding")
+	// ErrVersion: the bytes are of a major version of the format that this library does not know.
+	ErrVersion = errors.New("assignor: unknown encoding version")
+)
+
+// wireVersion is the major version of the format in the header byte.
+const wireVersion = 1
+
+// wireKind is what a header byte announces.
+type wireKind uint8
+
+const (
+	kindReport     wireKind = 1 // a Member
+	kindAssignment wireKind = 2 // a MemberAssignment, with or without a memory
+	kindMemory     wireKind = 3 // an Assignment
+)
+
+func (k wireKind) String() string {
+	switch k {
+	case kindReport:
+		return "report"
+	case kindAssignment:
+		return "assignment"
+	case kindMemory:
+		return "memory"
+	}
+	return fmt.Sprintf("kind %d", uint8(k))
+}
+
+func (k wireKind) header() byte { return byte(k)<<4 | wireVersion }
+
+// wireSet is one set of a list that is being read. Its gaps are the next ones in decoder.reader.
+type wireSet struct {
+	subtopology int32
+	first       uint32
+	gaps        int
+}
+
+// Generations that memories are newer than: all of them, and none.
+const (
+	anyMemory = math.MinInt64
+	noMemory  = math.MaxInt64
 )
 
 // encoder appends values to buf. The first error sticks: later calls append bytes that nobody gets to see.

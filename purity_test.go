@@ -18,5 +18,10 @@ func TestPurity(t *testing.T) {
 		for _, violation := range purity.Check(core) {
 			t.Error(violation)
 		}
+		if dir == "." {
+			for _, violation := range purity.CheckLayers(core, dir, purity.Layers) {
+				t.Error(violation)
+			}
+		}
 	}
 }

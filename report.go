@@ -1,38 +1,10 @@
 package assignor
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"time"
 )
-
-// list numbers the task lists of a MemberAssignment.
-type list int
-
-const (
-	activeList list = iota
-	handoverList
-	revokeList
-	learnerList
-	standbyList
-	numLists
-)
-
-func (ma *MemberAssignment) list(which list) *[]TaskID {
-	switch which {
-	case activeList:
-		return &ma.Active
-	case handoverList:
-		return &ma.Handover
-	case revokeList:
-		return &ma.Revoke
-	case learnerList:
-		return &ma.Learners
-	default:
-		return &ma.Standbys
-	}
-}
 
 // Replica is a copy of a task's state that is not, or not yet, the running one.
 type Replica struct {
@@ -91,34 +63,6 @@ type Departure struct {
 	Tasks    []TaskID
 }
 
-// validateMembers returns what makes an answer impossible: no members, an empty id, two members with one id.
-func validateMembers(members []Member) error {
-	if len(members) == 0 {
-		return ErrNoMembers
-	}
-	sorted := true
-	for i := range members {
-		if members[i].ID == "" {
-			return fault{ErrMember, fmt.Sprintf("a member of the instance %q has no id", members[i].Instance)}
-		}
-		sorted = sorted && (i == 0 || members[i-1].ID < members[i].ID)
-	}
-	if sorted {
-		return nil
-	}
-	ids := make([]string, len(members))
-	for i := range members {
-		ids[i] = members[i].ID
-	}
-	slices.Sort(ids)
-	for i := 1; i < len(ids); i++ {
-		if ids[i] == ids[i-1] {
-			return fault{ErrMember, "two members have the id " + ids[i]}
-		}
-	}
-	return nil
-}
-
 func (m *Member) instanceName() string {
 	if m.Instance == "" {
 		return m.ID
@@ -172,4 +116,31 @@ func (a *Assignment) clone() *Assignment {
 		c.Departed[i].Tasks = slices.Clone(a.Departed[i].Tasks)
 	}
 	return &c
+}
+
+// list numbers the task lists of a MemberAssignment.
+type list int
+
+const (
+	activeList list = iota
+	handoverList
+	revokeList
+	learnerList
+	standbyList
+	numLists
+)
+
+func (ma *MemberAssignment) list(which list) *[]TaskID {
+	switch which {
+	case activeList:
+		return &ma.Active
+	case handoverList:
+		return &ma.Handover
+	case revokeList:
+		return &ma.Revoke
+	case learnerList:
+		return &ma.Learners
+	default:
+		return &ma.Standbys
+	}
 }

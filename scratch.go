@@ -1,20 +1,7 @@
 package assignor
 
-func sum(numbers []int32) (total int) {
-	for _, n := range numbers {
-		total += int(n)
-	}
-	return total
-}
-
-// cut cuts a block into empty lists with room for so many tasks.
-func cut(block, sizes []int32) [][]int32 {
-	lists := make([][]int32, len(sizes))
-	for i, n := range sizes {
-		lists[i], block = block[:0:n], block[n:]
-	}
-	return lists
-}
+// none stands for "no member", "no instance", "no copy" among the dense numbers.
+const none = int32(-1)
 
 // scratch has the arrays of numbers in which a round works, and which do not outlive it. The layers above add the rows of their own.
 type scratch struct {
@@ -104,4 +91,20 @@ func (s *scratch) filled(n int, v int32) []int32 {
 		f[i] = v
 	}
 	return f
+}
+
+func sum(numbers []int32) (total int) {
+	for _, n := range numbers {
+		total += int(n)
+	}
+	return total
+}
+
+// cut cuts a block into empty lists with room for so many tasks.
+func cut(block, sizes []int32) [][]int32 {
+	lists := make([][]int32, len(sizes))
+	for i, n := range sizes {
+		lists[i], block = block[:0:n], block[n:]
+	}
+	return lists
 }

@@ -8,27 +8,6 @@ import (
 	"github.com/incremental-rebalance/assignor/internal/level"
 )
 
-// standbys is the state of placeStandbys: by instance numbers, so that the members are a later step.
-type standbys struct {
-	*plan
-	copied  []int32 // the tasks that have or should have a copy, ascending; not those that are whole
-	width   int     // at most so many standbys a task
-	kept    []int32 // by task, width places each: the instances that keep a standby
-	keeps   []int32 // by task, how many of its places are taken
-	wanted  []int32 // by task, how many standbys it can have; nil where none are configured
-	count   []int64 // by instance, the standbys it keeps
-	total   int64   // the standbys wanted in all
-	lo, hi  []int64 // by instance, the fair range of count
-	holds   []int32 // by member, how many standbys of whole tasks it has, see findWhole; nil where none is looked for
-	pairs   []int32 // by instance of the active task, then of its standby; nil until asked for, or where there are too many instances
-	tags    []int32 // by instance, then SpreadTags: the number of the value
-	groups  []int32 // by instance, the first instance with the same values
-	shifted []bool  // by task, a standby goes elsewhere to even the load; nil where none does
-	added   int     // standbys that tasks did not have
-	missing int     // standbys that no instance can take
-	spare   []int32 // scratch: instances
-}
-
 // kept is the round in which it is decided which instances have a copy of each task, and as what.
 type kept struct{ *standbys }
 
@@ -50,45 +29,6 @@ func placeStandbys(r shared) kept {
 		s.even()
 	}
 	return kept{s}
-}
-
-// of returns the instances that keep a standby of the task.
-func (s *standbys) of(t int32) []int32 {
-	if s.keeps == nil {
-		return nil
-	}
-	return s.kept[int(t)*s.width:][:s.keeps[t]]
-}
-
-// mayKeep reports whether instance i may keep a standby of the task beside those it has (I4, I5).
-func (s *standbys) mayKeep(t, i int32) bool {
-	return s.instances[i].stays && i != s.at(t) && i != s.learnerAt(t) && !slices.Contains(s.of(t), i) && !s.stopsOn(t, i)
-}
-
-// stopsOn reports whether a member of instance i runs the task, which it may not (R0), and has to stop it first.
-func (s *standbys) stopsOn(t, i int32) bool {
-	return slices.ContainsFunc(s.revocationsOf(t), func(c claim) bool { return s.members[c.member].instance == i })
-}
-
-// states calls f for every copy of the task on an instance that may keep a standby of it: what the previous owner has after a
-// hand-over in this round, and those that members report.
-func (s *standbys) states(t int32, f func(i int32, lag uint64, learns bool)) {
-	if o := s.owner[t]; o != none && o != s.by(t) && s.mayKeep(t, s.members[o].instance) {
-		f(s.members[o].instance, 0, false)
-	}
-	for c, end := s.copiesOf(t); c < end; c++ {
-		if i := s.holderInstance(c); s.mayKeep(t, i) {
-			f(i, s.replicas[c].lag, s.replicas[c].learns)
-		}
-	}
-}
-
-// wants returns how many standbys the task is to have.
-func (s *standbys) wants(t int32) int32 {
-	if s.wanted == nil {
-		return 0
-	}
-	return s.wanted[t]
 }
 
 // countReported counts the copies there are, before any goes, and what every task wants.
@@ -166,47 +106,6 @@ func (s *standbys) keepReported() {
 	}
 }
 
-// put makes instance i keep a standby of the task. Its count is the caller's.
-func (s *standbys) put(t, i int32) {
-	s.kept[int(t)*s.width+int(s.keeps[t])] = i
-	s.keeps[t]++
-	s.pair(t, i, 1)
-}
-
-// pair counts how many standbys of one instance's tasks another one keeps.
-func (s *standbys) pair(t, i, n int32) {
-	if s.pairs != nil {
-		s.pairs[int(s.at(t))*len(s.instances)+int(i)] += n
-	}
-}
-
-// countPairs counts the pairs, when that is first asked for. It leaves them out where the table would be too large.
-func (s *standbys) countPairs() {
-	if s.pairs != nil || len(s.instances)*len(s.instances) > maxSpread {
-		return
-	}
-	s.pairs = s.int32s.zeros(len(s.instances) * len(s.instances))
-	for _, t := range s.copied {
-		for _, i := range s.of(t) {
-			s.pair(t, i, 1)
-		}
-	}
-	for t := range s.topology.size() {
-		if s.isWhole(t) {
-			for _, m := range s.heldBy(t) {
-				s.pair(t, s.instanceBy[m-1], 1)
-			}
-		}
-	}
-}
-
-func (s *standbys) paired(t, i int32) int32 {
-	if s.pairs == nil {
-		return 0
-	}
-	return s.pairs[int(s.at(t))*len(s.instances)+int(i)]
-}
-
 // surplus returns the position of the copy that goes first.
 func (s *standbys) surplus(t int32, copies []int32) int {
 	first := 0
@@ -217,14 +116,6 @@ func (s *standbys) surplus(t int32, copies []int32) int {
 		}
 	}
 	return first
-}
-
-// compareExcess orders instances by how far they are above their range, then above its lower end, then above their exact share.
-func (s *standbys) compareExcess(a, b int32) int {
-	above := func(i int32) int64 { return max(0, s.count[i]-s.hi[i]) }
-	low := func(i int32) int64 { return s.count[i] - s.lo[i] }
-	exact := func(i int32) int64 { return s.count[i]*s.staying - s.total*s.instances[i].capacity }
-	return cmp.Or(cmp.Compare(above(a), above(b)), cmp.Compare(low(a), low(b)), cmp.Compare(exact(a), exact(b)))
 }
 
 // needs returns how many standbys the task should be given now. While an owner that stays hands it over, one less than it wants:
@@ -335,49 +226,6 @@ func (l *lightest) leastPaired(t int32) int32 {
 		}
 	}
 	return best
-}
-
-// newHolder returns the instance that should keep a new standby of the task beside others: of those whose tags differ most, one
-// with state on its disk, the smallest lag first, else the one with the fewest standbys for its capacity, then the one that keeps
-// the fewest of the same owner's tasks.
-func (s *standbys) newHolder(t int32, others []int32) int32 {
-	best, least := none, 0
-	for i := range int32(len(s.instances)) {
-		if !s.mayKeep(t, i) {
-			continue
-		}
-		n := s.conflicts(t, others, i)
-		if best == none || n < least || n == least && s.betterHolder(t, i, best) {
-			best, least = i, n
-		}
-	}
-	if best == none {
-		return none
-	}
-	if i := s.onDisk(t, func(i int32) bool { return s.conflicts(t, others, i) == least }); i != none {
-		return i
-	}
-	return best
-}
-
-// onDisk returns the instance that has state of the task and may keep a standby of it, of those that ok admits the one with the
-// smallest lag; none where there is none.
-func (s *standbys) onDisk(t int32, ok func(i int32) bool) int32 {
-	best, least := none, uint64(0)
-	s.states(t, func(i int32, lag uint64, _ bool) {
-		if ok(i) && (best == none || lag < least) {
-			best, least = i, lag
-		}
-	})
-	return best
-}
-
-func (s *standbys) betterHolder(t, a, b int32) bool {
-	return cmp.Or(s.compareCount(a, b), cmp.Compare(s.paired(t, a), s.paired(t, b)), cmp.Compare(a, b)) < 0
-}
-
-func (s *standbys) compareCount(a, b int32) int {
-	return level.CompareRatios(s.count[a], s.instances[a].capacity, s.count[b], s.instances[b].capacity)
 }
 
 // eligible returns how many instances may keep a standby of the task.

@@ -59,9 +59,6 @@ func (s *standbys) findWhole() {
 	}
 }
 
-// isWhole reports whether findWhole has found the task to be whole.
-func (s *standbys) isWhole(t int32) bool { return s.holds != nil && s.heldBy(t)[0] > 0 }
-
 // homes returns, by member, its instance if copies may stay with it, else none.
 func (s *standbys) homes() []int32 {
 	homes := s.int32s.clone(s.instanceBy)

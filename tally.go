@@ -1,5 +1,7 @@
 package assignor
 
+import "slices"
+
 // tally is what a plan gives each instance of one kind of tasks, counted. It is a value: a step that changes the plan and wants to
 // know more counts again, or goes on counting in a copy of its own.
 //
@@ -64,6 +66,67 @@ func (p *plan) countMembers() []int32 {
 		}
 	}
 	return n
+}
+
+// counts holds one number for each class of a kind and each instance.
+type counts struct {
+	n         []int64
+	instances int
+}
+
+func (g *group) newCounts(k *kind) counts {
+	return counts{g.int64s.zeros(len(k.weights) * len(g.instances)), len(g.instances)}
+}
+
+func (c counts) of(class int32) []int64 {
+	return c.n[int(class)*c.instances:][:c.instances]
+}
+
+// load returns the summed weight on instance i.
+func (c counts) load(k *kind, i int) int64 {
+	sum := int64(0)
+	for class, w := range k.weights {
+		sum += w * c.n[class*c.instances+i]
+	}
+	return sum
+}
+
+// tasks returns the number of tasks on instance i, of all classes.
+func (c counts) tasks(i int) int {
+	n := 0
+	for ; i < len(c.n); i += c.instances {
+		n += int(c.n[i])
+	}
+	return n
+}
+
+func (c counts) clone() counts { return counts{slices.Clone(c.n), c.instances} }
+
+// demand is what there is to share out of one kind of tasks, and who may take more.
+type demand struct {
+	base      []int64          // by instance, load of the other kind; nil: nothing
+	have      counts           // leaving instances included
+	prefer    counts           // without counts: have
+	incoming  []int64          // by class, tasks that have to go somewhere and are in nobody's have
+	receives  func(i int) bool // may be raised to its fair share
+	overflows func(i int) bool // may take what the others cannot
+}
+
+// total returns the load that is shared out among the instances that stay: that of all tasks of the kind but those that are
+// fenced or awaited, and base.
+func (g *group) total(k *kind, d demand) int64 {
+	total := int64(0)
+	for class, w := range k.weights {
+		n := d.incoming[class]
+		for _, have := range d.have.of(int32(class)) {
+			n += have
+		}
+		total += n * w
+	}
+	for _, b := range d.base {
+		total += b
+	}
+	return total
 }
 
 // maxSpread bounds the tables of instances x subtopologies, and of instances x instances, in cells. Beyond it, which takes

@@ -8,15 +8,6 @@ import (
 	"strings"
 )
 
-func sortedTasks(tasks []TaskID) []TaskID {
-	if len(tasks) == 0 {
-		return nil
-	}
-	sorted := slices.Clone(tasks)
-	slices.SortFunc(sorted, TaskID.Compare)
-	return slices.Clip(slices.Compact(sorted))
-}
-
 // TaskID names one task: one partition of one subtopology. Its text form is "0_12", as in Kafka Streams.
 type TaskID struct{ Subtopology, Partition int32 }
 
@@ -80,4 +71,13 @@ func parseNumber(s string) (int32, error) {
 // Compare orders task ids by subtopology, then by partition, both as numbers: 0_2 comes before 0_10. It returns -1, 0 or +1.
 func (t TaskID) Compare(other TaskID) int {
 	return cmp.Or(cmp.Compare(t.Subtopology, other.Subtopology), cmp.Compare(t.Partition, other.Partition))
+}
+
+func sortedTasks(tasks []TaskID) []TaskID {
+	if len(tasks) == 0 {
+		return nil
+	}
+	sorted := slices.Clone(tasks)
+	slices.SortFunc(sorted, TaskID.Compare)
+	return slices.Clip(slices.Compact(sorted))
 }

@@ -61,3 +61,28 @@ func compare(t *testing.T, dir string, wanted []string) {
 		t.Errorf("found\n%s\nwant\n%s", strings.Join(found, "\n"), strings.Join(wanted, "\n"))
 	}
 }
+
+// TestCheckLayers shows what an arrow is: a type, a field, a method or a function that a file above declares, in a higher layer or in
+// the same one; and that every file has its place.
+func TestCheckLayers(t *testing.T) {
+	dir := filepath.Join("testdata", "layered")
+	p, err := typecheck.Dir(dir, "layered")
+	if err != nil {
+		t.Fatal(err)
+	}
+	layers := []Layer{{"top", "", []File{{"high.go", ""}}}, {"bottom", "", []File{{"middle.go", ""}, {"low.go", ""}, {"gone.go", ""}}}}
+	var found []string
+	for _, v := range CheckLayers(p, dir, layers) {
+		found = append(found, fmt.Sprintf("%s:%d: %s", filepath.Base(v.Pos.Filename), v.Pos.Line, v.Text))
+	}
+	want := []string{
+		".:0: layer bottom: stat testdata/layered/gone.go: no such file or directory",
+		"low.go:5: low.go uses middle, which middle.go declares above it",
+		"low.go:10: low.go uses high, which high.go declares above it",
+		"low.go:10: low.go uses name, which high.go declares above it",
+		"stray.go:1: stray.go is in no layer",
+	}
+	if !slices.Equal(found, want) {
+		t.Errorf("found\n%s\nwant\n%s", strings.Join(found, "\n"), strings.Join(want, "\n"))
+	}
+}

@@ -1,0 +1,163 @@
+package assignor
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/incremental-rebalance/assignor/internal/level"
+)
+
+// standbys is the state of placeStandbys: by instance numbers, so that the members are a later step.
+type standbys struct {
+	*plan
+	copied  []int32 // the tasks that have or should have a copy, ascending; not those that are whole
+	width   int     // at most so many standbys a task
+	kept    []int32 // by task, width places each: the instances that keep a standby
+	keeps   []int32 // by task, how many of its places are taken
+	wanted  []int32 // by task, how many standbys it can have; nil where none are configured
+	count   []int64 // by instance, the standbys it keeps
+	total   int64   // the standbys wanted in all
+	lo, hi  []int64 // by instance, the fair range of count
+	holds   []int32 // by member, how many standbys of whole tasks it has, see findWhole; nil where none is looked for
+	pairs   []int32 // by instance of the active task, then of its standby; nil until asked for, or where there are too many instances
+	tags    []int32 // by instance, then SpreadTags: the number of the value
+	groups  []int32 // by instance, the first instance with the same values
+	shifted []bool  // by task, a standby goes elsewhere to even the load; nil where none does
+	added   int     // standbys that tasks did not have
+	missing int     // standbys that no instance can take
+	spare   []int32 // scratch: instances
+}
+
+// of returns the instances that keep a standby of the task.
+func (s *standbys) of(t int32) []int32 {
+	if s.keeps == nil {
+		return nil
+	}
+	return s.kept[int(t)*s.width:][:s.keeps[t]]
+}
+
+// mayKeep reports whether instance i may keep a standby of the task beside those it has (I4, I5).
+func (s *standbys) mayKeep(t, i int32) bool {
+	return s.instances[i].stays && i != s.at(t) && i != s.learnerAt(t) && !slices.Contains(s.of(t), i) && !s.stopsOn(t, i)
+}
+
+// stopsOn reports whether a member of instance i runs the task, which it may not (R0), and has to stop it first.
+func (s *standbys) stopsOn(t, i int32) bool {
+	return slices.ContainsFunc(s.revocationsOf(t), func(c claim) bool { return s.members[c.member].instance == i })
+}
+
+// states calls f for every copy of the task on an instance that may keep a standby of it: what the previous owner has after a
+// hand-over in this round, and those that members report.
+func (s *standbys) states(t int32, f func(i int32, lag uint64, learns bool)) {
+	if o := s.owner[t]; o != none && o != s.by(t) && s.mayKeep(t, s.members[o].instance) {
+		f(s.members[o].instance, 0, false)
+	}
+	for c, end := s.copiesOf(t); c < end; c++ {
+		if i := s.holderInstance(c); s.mayKeep(t, i) {
+			f(i, s.replicas[c].lag, s.replicas[c].learns)
+		}
+	}
+}
+
+// wants returns how many standbys the task is to have.
+func (s *standbys) wants(t int32) int32 {
+	if s.wanted == nil {
+		return 0
+	}
+	return s.wanted[t]
+}
+
+// put makes instance i keep a standby of the task. Its count is the caller's.
+func (s *standbys) put(t, i int32) {
+	s.kept[int(t)*s.width+int(s.keeps[t])] = i
+	s.keeps[t]++
+	s.pair(t, i, 1)
+}
+
+// pair counts how many standbys of one instance's tasks another one keeps.
+func (s *standbys) pair(t, i, n int32) {
+	if s.pairs != nil {
+		s.pairs[int(s.at(t))*len(s.instances)+int(i)] += n
+	}
+}
+
+// countPairs counts the pairs, when that is first asked for. It leaves them out where the table would be too large.
+func (s *standbys) countPairs() {
+	if s.pairs != nil || len(s.instances)*len(s.instances) > maxSpread {
+		return
+	}
+	s.pairs = s.int32s.zeros(len(s.instances) * len(s.instances))
+	for _, t := range s.copied {
+		for _, i := range s.of(t) {
+			s.pair(t, i, 1)
+		}
+	}
+	for t := range s.topology.size() {
+		if s.isWhole(t) {
+			for _, m := range s.heldBy(t) {
+				s.pair(t, s.instanceBy[m-1], 1)
+			}
+		}
+	}
+}
+
+func (s *standbys) paired(t, i int32) int32 {
+	if s.pairs == nil {
+		return 0
+	}
+	return s.pairs[int(s.at(t))*len(s.instances)+int(i)]
+}
+
+// compareExcess orders instances by how far they are above their range, then above its lower end, then above their exact share.
+func (s *standbys) compareExcess(a, b int32) int {
+	above := func(i int32) int64 { return max(0, s.count[i]-s.hi[i]) }
+	low := func(i int32) int64 { return s.count[i] - s.lo[i] }
+	exact := func(i int32) int64 { return s.count[i]*s.staying - s.total*s.instances[i].capacity }
+	return cmp.Or(cmp.Compare(above(a), above(b)), cmp.Compare(low(a), low(b)), cmp.Compare(exact(a), exact(b)))
+}
+
+func (s *standbys) betterHolder(t, a, b int32) bool {
+	return cmp.Or(s.compareCount(a, b), cmp.Compare(s.paired(t, a), s.paired(t, b)), cmp.Compare(a, b)) < 0
+}
+
+func (s *standbys) compareCount(a, b int32) int {
+	return level.CompareRatios(s.count[a], s.instances[a].capacity, s.count[b], s.instances[b].capacity)
+}
+
+// withoutPlace returns the instances of the task's standbys but that of place k, in the scratch space.
+func (s *standbys) withoutPlace(t int32, k int) []int32 {
+	s.spare = append(s.spare[:0], s.of(t)...)
+	s.spare = slices.Delete(s.spare, k, k+1)
+	return s.spare
+}
+
+// moveTo lets instance i keep the standby of place k.
+func (s *standbys) moveTo(t int32, k int, i int32) {
+	if s.shifted == nil {
+		s.shifted = make([]bool, len(s.keeps))
+	}
+	s.shifted[t] = true
+	place := &s.kept[int(t)*s.width+k]
+	s.count[*place]--
+	s.pair(t, *place, -1)
+	*place = i
+	s.count[i]++
+	s.pair(t, i, 1)
+}
+
+// lagAt returns how far the copy of the task on instance i is behind, where all that have caught up are equal. New ones are last.
+func (s *standbys) lagAt(t, i int32) uint64 {
+	lag := uint64(unknownLag)
+	for c, end := s.copiesOf(t); c < end; c++ {
+		if s.holderInstance(c) == i {
+			lag = min(lag, s.rank(c))
+		}
+	}
+	if o := s.owner[t]; o != none && s.members[o].instance == i {
+		lag = 0
+	}
+	return lag
+}
+
+// isWhole reports whether findWhole has found the task to be whole.
+func (s *standbys) isWhole(t int32) bool { return s.holds != nil && s.heldBy(t)[0] > 0 }
