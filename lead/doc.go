@@ -21,20 +21,20 @@
 // S1 leads: it decides, and each gets its row. Nothing has stopped; S2 learns.
 //
 //	S1(assigned: [0_0, 0_1], revoked: [], learning: [])   Join, Begin, Decide, Deliver: -
-//	S2(assigned: [], revoked: [], learning: [0_1])        Join, Begin, Deliver: Learn [0_1]
+//	S2(assigned: [], revoked: [], learning: [0_0])        Join, Begin, Deliver: Learn [0_0]
 //
 // S2 has replayed all there is: Progress, and after [Config.Debounce] Tick says to call for a round. In round 9 S1 is told to stop
-// 0_1. It does, and all join at once, since the answer is one to follow up.
+// 0_0. It does, and all join at once, since the answer is one to follow up.
 //
-//	S1(assigned: [0_0], revoked: [0_1], learning: [])     Deliver: Stop [0_1], Call
-//	S2(assigned: [], revoked: [], learning: [0_1])        Deliver: Call
+//	S1(assigned: [0_1], revoked: [0_0], learning: [])     Deliver: Stop [0_0], Call
+//	S2(assigned: [], revoked: [], learning: [0_0])        Deliver: Call
 //
-// In round 10 nobody runs 0_1, and S2 has all of it:
+// In round 10 nobody runs 0_0, and S2 has all of it:
 //
-//	S1(assigned: [0_0], revoked: [], learning: [])        Deliver: -
-//	S2(assigned: [0_1], revoked: [], learning: [])        Deliver: Start [0_1]
+//	S1(assigned: [0_1], revoked: [], learning: [])        Deliver: -
+//	S2(assigned: [0_0], revoked: [], learning: [])        Deliver: Start [0_0]
 //
-// With [Config.OneRound] S1 stops 0_1 already when it joins round 9 (Join: Stop [0_1], Report), whether or not S2 turns out to have
+// With [Config.OneRound] S1 stops 0_0 already when it joins round 9 (Join: Stop [0_0], Report), whether or not S2 turns out to have
 // caught up, and S2 starts in that round.
 //
 // # The contract

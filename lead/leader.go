@@ -64,12 +64,7 @@ func (s *Session) Decide(now time.Time, r Round) Todo {
 	var send []Payload
 	err := ErrUnread
 	if len(unread) == 0 {
-		config := s.config.Assignor
-		config.Generation, config.SincePrevious = r.Number, since
-		if r.Topology != nil {
-			config.Topology = r.Topology
-		}
-		if d.assignment, err = assignor.Assign(members, memory, config); err == nil {
+		if d.assignment, err = assignor.Assign(members, memory, s.roundConfig(r, since)); err == nil {
 			send, err = encode(d.assignment, r.Limit)
 		}
 	}
@@ -82,7 +77,17 @@ func (s *Session) Decide(now time.Time, r Round) Todo {
 		d.own = send[i].Data
 	}
 	s.decided = d
-	return s.done(Todo{Send: send, Trouble: trouble})
+	return s.done(Todo{Send: send, Plan: d.assignment, Trouble: trouble})
+}
+
+// roundConfig returns how a round is decided.
+func (s *Session) roundConfig(r Round, since time.Duration) assignor.Config {
+	config := s.config.Assignor
+	config.Generation, config.SincePrevious = r.Number, since
+	if r.Topology != nil {
+		config.Topology = r.Topology
+	}
+	return config
 }
 
 // read returns the reports, the ids of the members whose reports cannot be read, and what is wrong with them. A member that reports
@@ -231,14 +236,15 @@ func repetition(members []assignor.Member, partial bool, memory *assignor.Assign
 	if memory != nil {
 		a.Departed = slices.Clone(memory.Departed)
 	}
-	for _, m := range now {
+	for _, m := range members {
 		i, _ := slices.BinarySearchFunc(a.Members, m, func(ma assignor.MemberAssignment, m assignor.Member) int {
 			return strings.Compare(ma.Member, m.ID)
 		})
 		ma := &a.Members[i]
 		ma.Generation = a.Generation
-		ma.Learners, ma.Standbys = without(tasksOf(m.Learners), ma.Active), without(tasksOf(m.Standbys), ma.Active)
-		ma.Standbys = without(ma.Standbys, ma.Learners)
+		ma.Learners = without(tasksOf(m.Learners), ma.Active)
+		had := union(tasksOf(m.Standbys), union(m.Active, m.Revoked)) // the state of what it no longer runs is not lost
+		ma.Standbys = without(without(had, ma.Active), ma.Learners)
 	}
 	return a
 }

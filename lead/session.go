@@ -87,17 +87,18 @@ type Place struct {
 
 // Todo is what an event leads to, in the order in which it is to be done.
 type Todo struct {
-	Stop    []assignor.TaskID // stop these, and go on when they have stopped: nothing of them is written any more
-	Report  []byte            // join with this report; nil: do not
-	Send    []Payload         // one a member of the round that was to be decided; nil: none was
-	Start   []assignor.TaskID // run these: from the copy on this disk where there is one, else from nothing
-	Learn   []assignor.TaskID // replay these in order to take them over, and say how far they are (Progress)
-	Keep    []assignor.TaskID // keep these warm, and say how far they are
-	Drop    []assignor.TaskID // nobody needs these copies any more; they may be deleted
-	Call    string            // call for a round, and why; "": do not
-	Drained bool              // told to leave, and nothing is left: leave the group
-	Wake    time.Duration     // call Tick after that time; 0: not at all. It takes the place of the Wake before.
-	Trouble []error           // what is wrong, each with what the session did about it
+	Stop    []assignor.TaskID    // stop these, and go on when they have stopped: nothing of them is written any more
+	Report  []byte               // join with this report; nil: do not
+	Send    []Payload            // one a member of the round that was to be decided; nil: none was
+	Plan    *assignor.Assignment // what Send says, with the reason of each move; not to be changed. Nil: everybody goes on as it is.
+	Start   []assignor.TaskID    // run these: from the copy on this disk where there is one, else from nothing
+	Learn   []assignor.TaskID    // replay these in order to take them over, and say how far they are (Progress)
+	Keep    []assignor.TaskID    // keep these warm, and say how far they are
+	Drop    []assignor.TaskID    // nobody needs these copies any more; they may be deleted
+	Call    string               // call for a round, and why; "": do not
+	Drained bool                 // told to leave, and nothing is left: leave the group
+	Wake    time.Duration        // call Tick after that time; 0: not at all. It takes the place of the Wake before.
+	Trouble []error              // what is wrong, each with what the session did about it
 }
 
 // Payload is what a leader sends to a member. Empty Data says: go on as you are.

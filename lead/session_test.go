@@ -1,0 +1,439 @@
+package lead_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/incremental-rebalance/assignor"
+	"github.com/incremental-rebalance/assignor/lead"
+)
+
+// cast is a group whose transport loses nothing: sessions by name, of which the first leads.
+type cast struct {
+	t      *testing.T
+	clock  time.Time
+	number int32
+	names  []string
+	*strings.Builder
+	sessions map[string]*lead.Session
+	reports  []lead.Report // of the last round
+	trouble  []error
+	limit    int
+	topology []assignor.Subtopology
+}
+
+func newCast(t *testing.T, config lead.Config, names ...string) *cast {
+	c := &cast{t: t, clock: time.Unix(1e9, 0), number: 7, Builder: &strings.Builder{}, sessions: map[string]*lead.Session{}}
+	for _, name := range names {
+		c.enter(config, name)
+	}
+	return c
+}
+
+func (c *cast) enter(config lead.Config, name string) *lead.Session {
+	config.Instance = name
+	session, err := lead.New(config)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.names = append(c.names, name)
+	c.sessions[name] = session
+	return session
+}
+
+// tell writes what a Todo says, in one line, and checks the session.
+func (c *cast) tell(name, event string, todo lead.Todo) lead.Todo {
+	c.t.Helper()
+	if err := c.sessions[name].Check(); err != nil {
+		c.t.Fatal(err)
+	}
+	var what []string
+	for _, list := range []struct {
+		verb  string
+		tasks []assignor.TaskID
+	}{{"stop", todo.Stop}, {"start", todo.Start}, {"learn", todo.Learn}, {"keep", todo.Keep}, {"drop", todo.Drop}} {
+		if len(list.tasks) > 0 {
+			what = append(what, fmt.Sprint(list.verb, " ", list.tasks))
+		}
+	}
+	if todo.Call != "" {
+		what = append(what, "call: "+todo.Call)
+	}
+	if todo.Drained {
+		what = append(what, "drained")
+	}
+	if todo.Wake > 0 {
+		what = append(what, fmt.Sprint("wake ", todo.Wake.Round(time.Millisecond)))
+	}
+	c.trouble = append(c.trouble, todo.Trouble...)
+	fmt.Fprintf(c, "%s %s: %s\n", name, event, strings.Join(what, ", "))
+	return todo
+}
+
+// join lets all join and begin a round. spoil changes what the leader sees.
+func (c *cast) join(spoil ...func([]lead.Report) []lead.Report) []lead.Payload {
+	c.t.Helper()
+	c.number++
+	c.reports = nil
+	for _, name := range c.names {
+		todo := c.sessions[name].Join(c.clock)
+		c.reports = append(c.reports, lead.Report{Member: name, Data: todo.Report})
+		if len(todo.Stop) > 0 {
+			c.tell(name, "joins", todo)
+		}
+	}
+	for i, name := range c.names {
+		c.sessions[name].Begin(c.clock, lead.Place{Round: c.number, Member: name, Leads: i == 0})
+	}
+	for _, f := range spoil {
+		c.reports = f(c.reports)
+	}
+	todo := c.sessions[c.names[0]].Decide(c.clock, lead.Round{Number: c.number, Reports: c.reports, Limit: c.limit, Topology: c.topology})
+	c.trouble = append(c.trouble, todo.Trouble...)
+	return todo.Send
+}
+
+func (c *cast) deliver(send []lead.Payload, names ...string) {
+	c.t.Helper()
+	for _, name := range names {
+		for _, p := range send {
+			if p.Member == name {
+				c.tell(name, fmt.Sprint("round ", c.number), c.sessions[name].Deliver(c.clock, c.number, p.Data))
+			}
+		}
+	}
+}
+
+// round plays a round in which nothing goes wrong.
+func (c *cast) round(spoil ...func([]lead.Report) []lead.Report) {
+	c.t.Helper()
+	c.deliver(c.join(spoil...), c.names...)
+}
+
+// after lets time pass, and wakes everybody.
+func (c *cast) after(d time.Duration) {
+	c.t.Helper()
+	c.clock = c.clock.Add(d)
+	for _, name := range c.names {
+		if todo := c.sessions[name].Tick(c.clock); todo.Call != "" || todo.Drained || len(todo.Trouble) > 0 {
+			c.tell(name, fmt.Sprint("after ", d), todo)
+		}
+	}
+}
+
+// want compares what was told since the last want.
+func (c *cast) want(rows string) {
+	c.t.Helper()
+	c.wantOf("", rows)
+}
+
+// wantOf compares what one member was told, or all.
+func (c *cast) wantOf(name, rows string) {
+	c.t.Helper()
+	var got, want []string
+	for _, row := range strings.Split(strings.TrimSpace(c.String()), "\n") {
+		if row = strings.TrimSpace(row); strings.HasPrefix(row, name) {
+			got = append(got, row)
+		}
+	}
+	for _, row := range strings.Split(strings.TrimSpace(rows), "\n") {
+		want = append(want, strings.TrimSpace(row))
+	}
+	if !slices.Equal(got, want) {
+		c.t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	c.Reset()
+}
+
+// reported returns the row of the report that a join would give now. It is a join.
+func (c *cast) reported(name string) string {
+	c.t.Helper()
+	var m assignor.Member
+	if err := m.UnmarshalBinary(c.sessions[name].Join(c.clock).Report); err != nil {
+		c.t.Fatal(err)
+	}
+	m.ID = name
+	return fmt.Sprintf("%v %d", m, m.Generation)
+}
+
+func (c *cast) wantReport(name, want string) {
+	c.t.Helper()
+	if got := c.reported(name); got != want {
+		c.t.Errorf("report is %s, want %s", got, want)
+	}
+}
+
+var (
+	t00 = assignor.TaskID{Subtopology: 0, Partition: 0}
+	t01 = assignor.TaskID{Subtopology: 0, Partition: 1}
+)
+
+// twoTasks is a group with the tasks 0_0 and 0_1.
+func twoTasks() lead.Config {
+	return lead.Config{Assignor: assignor.Config{Topology: []assignor.Subtopology{{ID: 0, Partitions: 2}}, AcceptableLag: 10}}
+}
+
+// handingOver is a group in which S1 runs both tasks, and S2 learns 0_0.
+func handingOver(t *testing.T, config lead.Config) *cast {
+	c := newCast(t, config, "S1")
+	c.round()
+	c.enter(config, "S2")
+	c.round()
+	c.want(`
+		S1 round 8: start [0_0 0_1]
+		S1 round 9:
+		S2 round 9: learn [0_0]`)
+	return c
+}
+
+// TestWorkedExample plays the example of the package comment.
+func TestWorkedExample(t *testing.T) {
+	c := handingOver(t, twoTasks())
+	c.tell("S2", "progress", c.sessions["S2"].Progress(c.clock, t00, 500))
+	c.tell("S2", "progress", c.sessions["S2"].Progress(c.clock, t00, 10))
+	c.after(time.Second)
+	c.round()
+	c.round()
+	c.after(time.Hour)
+	c.want(`
+		S2 progress:
+		S2 progress: wake 1s
+		S2 after 1s: call: learners have caught up, wake 10s
+		S1 round 10: stop [0_0], call: somebody has stopped a task that runs elsewhere next, wake 10s
+		S2 round 10: call: somebody has stopped a task that runs elsewhere next, wake 10s
+		S1 round 11: drop [0_0]
+		S2 round 11: start [0_0]`)
+}
+
+// TestOneRound: the owner stops what others learn before it joins, and its learner starts in that round.
+func TestOneRound(t *testing.T) {
+	config := twoTasks()
+	config.OneRound = true
+	c := handingOver(t, config)
+	c.round()
+	c.sessions["S2"].Progress(c.clock, t00, 0)
+	c.round()
+	c.want(`
+		S1 joins: stop [0_0], wake 5m0s
+		S1 round 10: start [0_0]
+		S2 round 10:
+		S1 joins: stop [0_0], wake 5m0s
+		S1 round 11: drop [0_0]
+		S2 round 11: start [0_0]`)
+}
+
+// TestOneRoundMissed: an owner that has stopped a task for a round and hears nothing does not start it again, whatever comes.
+func TestOneRoundMissed(t *testing.T) {
+	config := twoTasks()
+	config.OneRound = true
+	c := handingOver(t, config)
+	c.sessions["S2"].Progress(c.clock, t00, 0)
+	send := c.join()
+	c.deliver(send, "S2")
+	c.want(`
+		S1 joins: stop [0_0], wake 5m0s
+		S2 round 10: start [0_0]`)
+	c.number++
+	c.wantReport("S1", "S1(assigned: [0_1], revoked: [0_0], learning: []) 9")
+	c.sessions["S1"].Begin(c.clock, lead.Place{Round: 11, Member: "S1"})
+	c.tell("S1", "late", c.sessions["S1"].Deliver(c.clock, 10, send[0].Data))
+	c.tell("S1", "go on", c.sessions["S1"].Deliver(c.clock, 11, nil))
+	c.want(`
+		S1 late: wake 10s
+		S1 go on: wake 5m0s`)
+	c.wantReport("S1", "S1(assigned: [0_1], revoked: [0_0], learning: []) 9")
+
+	// S2 is there again, but nobody can read what it says: to repeat what is does not give 0_0 back.
+	c.names = []string{"S1", "S2"}
+	c.round(unread("S2"))
+	c.want(`
+		S1 round 12: keep [0_0], wake 10s
+		S2 round 12: wake 5m0s`)
+	c.wantReport("S1", "S1(assigned: [0_1], revoked: [], learning: [], standby: [0_0 lag=0]) 12")
+	c.wantReport("S2", "S2(assigned: [0_0], revoked: [], learning: []) 10")
+}
+
+// TestGivenBack: what was stopped for a round that cannot be decided goes back where all are there and up to date, stays stopped
+// where nothing can be sent, and is a copy where somebody is unknown who may have it.
+func TestGivenBack(t *testing.T) {
+	config := twoTasks()
+	config.OneRound = true
+	c := handingOver(t, config)
+	c.topology = []assignor.Subtopology{{ID: 0, Partitions: -1}}
+	c.round()
+	c.wantTrouble(assignor.ErrConfig)
+	c.topology = nil
+	c.round()
+	c.limit = 1
+	c.round()
+	c.wantTrouble(assignor.ErrPayloadTooLarge)
+	c.limit = 0
+	c.round(func(r []lead.Report) []lead.Report { return append(r, lead.Report{}) })
+	c.wantTrouble(lead.ErrUnread)
+	c.round()
+	c.want(`
+		S1 joins: stop [0_0], wake 5m0s
+		S1 round 10: start [0_0], wake 10s
+		S2 round 10:
+		S1 round 11:
+		S2 round 11:
+		S1 joins: stop [0_0], wake 5m0s
+		S1 round 12: wake 10s
+		S2 round 12: wake 5m0s
+		S1 round 13: keep [0_0], wake 20s
+		S2 round 13:
+		S1 round 14: start [0_0]
+		S2 round 14:`)
+}
+
+func (c *cast) wantTrouble(want error) {
+	c.t.Helper()
+	for _, err := range c.trouble {
+		if errors.Is(err, want) {
+			c.trouble = nil
+			return
+		}
+	}
+	c.t.Errorf("trouble is %v, want %v", c.trouble, want)
+}
+
+// unread makes the report of a member one that nobody can read.
+func unread(member string) func([]lead.Report) []lead.Report {
+	return func(reports []lead.Report) []lead.Report {
+		for i := range reports {
+			if reports[i].Member == member {
+				reports[i].Data = []byte{0xff, 1, 2}
+			}
+		}
+		return reports
+	}
+}
+
+// TestUnread: a report that cannot be read stops nothing and gives nobody anything, however often; what the transport itself knows
+// of its member is as good.
+func TestUnread(t *testing.T) {
+	c := newCast(t, twoTasks(), "S1", "S2")
+	c.round()
+	c.sessions["S1"].Leave(c.clock)
+	for range 7 {
+		c.round(unread("S2"))
+	}
+	c.wantTrouble(assignor.ErrVersion)
+	c.want(`
+		S1 round 8: start [0_0]
+		S2 round 8: start [0_1]
+		S1 round 9: wake 10s
+		S2 round 9: wake 5m0s
+		S1 round 10: wake 20s
+		S2 round 10: wake 5m0s
+		S1 round 11: wake 40s
+		S2 round 11: wake 5m0s
+		S1 round 12: wake 1m20s
+		S2 round 12: wake 5m0s
+		S1 round 13: wake 2m40s
+		S2 round 13: wake 5m0s
+		S1 round 14: wake 5m0s
+		S2 round 14: wake 5m0s
+		S1 round 15: wake 5m0s
+		S2 round 15: wake 5m0s`)
+	c.round(unread("S2"), func(reports []lead.Report) []lead.Report {
+		reports[1].Known = &assignor.Member{Instance: "S2", Generation: 1000, Active: []assignor.TaskID{t01}}
+		return reports
+	})
+	c.want(`
+		S1 round 16: stop [0_0], call: somebody has stopped a task that runs elsewhere next, wake 10s
+		S2 round 16: call: somebody has stopped a task that runs elsewhere next, wake 10s`)
+	c.wantReport("S1", "S1(assigned: [], revoked: [], learning: [], standby: [0_0 lag=0]) 16")
+}
+
+// TestTwice: a member that reports two things at once has said nothing, and one whose report came twice has said it.
+func TestTwice(t *testing.T) {
+	c := newCast(t, twoTasks(), "S1", "S2")
+	c.round()
+	old := c.reports[1]
+	twice := func(reports []lead.Report) []lead.Report { return append(reports, reports[1]) }
+	both := func(reports []lead.Report) []lead.Report { return append([]lead.Report{old}, reports...) }
+	c.round(twice)
+	if len(c.trouble) > 0 {
+		t.Error(c.trouble)
+	}
+	c.names = []string{"S1", "S2"}
+	c.round(both)
+	c.wantTrouble(lead.ErrUnread)
+	c.want(`
+		S1 round 8: start [0_0]
+		S2 round 8: start [0_1]
+		S1 round 9:
+		S2 round 9:
+		S1 round 10: wake 10s
+		S2 round 10: wake 5m0s`)
+}
+
+// TestStale: an answer of another round, one that came before, and one that cannot be read change nothing.
+func TestStale(t *testing.T) {
+	c := newCast(t, twoTasks(), "S1")
+	first := c.join()
+	c.deliver(first, "S1")
+	c.enter(twoTasks(), "S2")
+	c.join()
+	s := c.sessions["S1"]
+	c.tell("S1", "another round", s.Deliver(c.clock, 8, first[0].Data))
+	c.tell("S1", "an old answer", s.Deliver(c.clock, 9, first[0].Data))
+	c.want(`
+		S1 round 8: start [0_0 0_1]
+		S1 another round: wake 10s
+		S1 an old answer: wake 10s`)
+	c.join()
+	c.tell("S1", "noise", s.Deliver(c.clock, 10, []byte("noise")))
+	c.after(20 * time.Second)
+	c.want(`
+		S1 noise: wake 20s
+		S1 after 20s: call: no answer that can be read has come, wake 10s
+		S2 after 20s: call: no answer that can be read has come, wake 10s`)
+	c.wantTrouble(assignor.ErrVersion)
+	c.wantReport("S1", "S1(assigned: [0_0, 0_1], revoked: [], learning: []) 8")
+}
+
+// TestUndelivered: a leader does not remember what it decided but what was delivered.
+func TestUndelivered(t *testing.T) {
+	c := newCast(t, twoTasks(), "S1", "S2", "S3")
+	c.round()
+	c.names = []string{"S1", "S2"} // S3 is gone, and nobody hears who gets its task
+	lost := c.join()
+	again := c.join()
+	if len(lost) != 2 || len(again) != 2 || bytes.Equal(lost[0].Data, again[0].Data) {
+		t.Fatal("not two plans")
+	}
+	for i := range lost { // apart from the generation they say the same: nothing of the first has happened
+		a, _, err := assignor.Decode(lost[i].Data)
+		b, _, errAgain := assignor.Decode(again[i].Data)
+		if err != nil || errAgain != nil || a.String() != b.String() || a.Generation+1 != b.Generation {
+			t.Errorf("%v, %v, %v, %v", a, b, err, errAgain)
+		}
+	}
+}
+
+// TestRecalls: a leader that was absent takes what the others know.
+func TestRecalls(t *testing.T) {
+	config := twoTasks()
+	config.Assignor.RejoinDelay = time.Hour
+	c := newCast(t, config, "S1", "S2", "S3")
+	c.round()
+	c.names = []string{"S2", "S3"} // S1 dies, and its task waits
+	c.round()
+	c.want(`
+		S1 round 8: start [0_0]
+		S2 round 8: start [0_1]
+		S3 round 8:
+		S2 round 9: wake 1h0m0s
+		S3 round 9:`)
+	c.clock = c.clock.Add(20 * time.Minute)
+	c.names = []string{"S3"} // now S2, who leads, dies
+	c.round()
+	c.want(`S3 round 10: wake 40m0s`)
+}
