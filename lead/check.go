@@ -14,7 +14,7 @@ import (
 //   - what others learn it runs, and what it stopped for a round it does not run;
 //   - a member that is out runs nothing, learns nothing and has applied no answer;
 //   - a decision is kept from Decide to the answer of its round, and no longer;
-//   - it leads only the answer that it applies, and then its memory is not older;
+//   - its memory is no later than the answer that it applies, and one that leads has a place;
 //   - it echoes no memory but that of the answer that it applies.
 func (s *Session) Check() error {
 	var broken []error
@@ -34,6 +34,8 @@ func (s *Session) Check() error {
 	check(s.phase != out || len(m.Active)+len(m.Revoked)+len(learners) == 0 && m.Generation == 0, "it is out and holds tasks")
 	check(s.decided == nil || s.phase == begun, "a decision outlives its round")
 	check(!s.leads || s.phase != out, "it is out and leads")
+	known := s.memory.assignment
+	check(known == nil || s.phase == out || m.Generation == 0 || known.Generation <= m.Generation, "it remembers an answer that it does not apply")
 	check(m.Memory == nil || m.Memory.Generation <= m.Generation, "it echoes a memory that is newer than its answer")
 	return errors.Join(broken...)
 }

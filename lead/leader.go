@@ -213,8 +213,8 @@ func repeat(members []assignor.Member, unread []string, memory *assignor.Assignm
 	return a, send
 }
 
-// repetition is the assignment by which nobody gains a task. A task that its owner has stopped for the round goes back to it only
-// where nobody else can have it: where all reports are there and the owner has applied the last answer.
+// repetition is the assignment by which nobody gains a task. One that its owner has stopped for the round goes back to it only where
+// all reports are there: who has got it since says so, in a later generation.
 func repetition(members []assignor.Member, partial bool, memory *assignor.Assignment, number int32) *assignor.Assignment {
 	newest := int32(0)
 	if memory != nil {
@@ -225,7 +225,7 @@ func repetition(members []assignor.Member, partial bool, memory *assignor.Assign
 	}
 	now := slices.Clone(members)
 	for i := range now {
-		if partial || now[i].Generation < newest {
+		if partial {
 			now[i].Revoked = nil
 		}
 		now[i].Memory = nil                           // who runs what is to come from the reports alone,
@@ -252,7 +252,7 @@ func repetition(members []assignor.Member, partial bool, memory *assignor.Assign
 // lead takes up what a leader has to do later, once its decision has come back to it.
 func (s *Session) lead(d *decision) {
 	s.leads = true
-	if d.assignment != nil && d.assignment.Generation == s.me.Generation {
+	if d.assignment != nil && d.assignment.Generation == s.me.Generation { // else it could not read its own report
 		s.memory = remembered{d.assignment, s.clock}
 		if d.assignment.NextRebalance > 0 {
 			s.set(deadline, d.assignment.NextRebalance)

@@ -221,6 +221,9 @@ func (s *Session) take(payload []byte) Todo {
 // adopt makes the answer what the member does, and returns how that differs from what it did.
 func (s *Session) adopt(ma assignor.MemberAssignment, memory *assignor.Assignment) Todo {
 	s.age()
+	// An answer that contradicts itself is a wrong leader's. What it says to stop does not run, and what runs is no copy.
+	ma.Active, ma.Handover = without(ma.Active, ma.Revoke), without(ma.Handover, ma.Revoke)
+	ma.Learners = without(ma.Learners, ma.Active)
 	before := s.me
 	s.me = before.Next(ma, assignor.TwoRounds)
 	s.me.Memory = memory

@@ -351,6 +351,21 @@ func TestUnread(t *testing.T) {
 	c.wantReport("S1", "S1(assigned: [], revoked: [], learning: [], standby: [0_0 lag=0]) 16")
 }
 
+// TestUnreadLeader: a leader whose own report cannot be read goes on as it is too, and does not remember what it has not applied.
+func TestUnreadLeader(t *testing.T) {
+	c := newCast(t, twoTasks(), "S1", "S2")
+	c.round()
+	c.round(unread("S1"))
+	c.round()
+	c.want(`
+		S1 round 8: start [0_0]
+		S2 round 8: start [0_1]
+		S1 round 9: wake 10s
+		S2 round 9:
+		S1 round 10:
+		S2 round 10:`)
+}
+
 // TestTwice: a member that reports two things at once has said nothing, and one whose report came twice has said it.
 func TestTwice(t *testing.T) {
 	c := newCast(t, twoTasks(), "S1", "S2")
@@ -403,7 +418,7 @@ func TestStale(t *testing.T) {
 func TestUndelivered(t *testing.T) {
 	c := newCast(t, twoTasks(), "S1", "S2", "S3")
 	c.round()
-	c.names = []string{"S1", "S2"} // S3 is gone, and nobody hears who gets its task
+	c.names = []string{"S1", "S3"} // S2 is gone, and nobody hears who gets its task
 	lost := c.join()
 	again := c.join()
 	if len(lost) != 2 || len(again) != 2 || bytes.Equal(lost[0].Data, again[0].Data) {
@@ -433,7 +448,14 @@ func TestRecalls(t *testing.T) {
 		S2 round 9: wake 1h0m0s
 		S3 round 9:`)
 	c.clock = c.clock.Add(20 * time.Minute)
+	c.sessions["S1"].Lost(c.clock) // it was only slow
+	c.sessions["S1"].Progress(c.clock, t00, 0)
 	c.names = []string{"S3"} // now S2, who leads, dies
 	c.round()
 	c.want(`S3 round 10: wake 40m0s`)
+	c.names = []string{"S1", "S3"} // its own memory is older than what the others know: two are absent
+	c.round()
+	c.want(`
+		S1 round 11: start [0_0], wake 1h0m0s
+		S3 round 11:`)
 }
