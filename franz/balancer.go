@@ -212,6 +212,7 @@ func (b *Balancer) parse(data []byte) (assigned map[string][]int32, h heard, err
 	if err == nil {
 		b.topology.complete(assigned, ma.Active)
 		h.strange = b.topology.unknown(ma.Active)
+		b.dropUnread(assigned)
 		if ma.FollowUp {
 			time.Sleep(followUpGrace)
 		}
@@ -219,6 +220,7 @@ func (b *Balancer) parse(data []byte) (assigned map[string][]int32, h heard, err
 		return assigned, h, nil
 	}
 	b.topology.complete(assigned, h.keeps)
+	b.dropUnread(assigned)
 	b.begin(assigned, nil, nil)
 	if len(ka.UserData) > 0 || len(assigned) == 0 {
 		b.askIn(assignor.RevokeRetry, "an assignment could not be read")

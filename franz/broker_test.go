@@ -128,17 +128,8 @@ func TestBrokerConsumerGroupsTool(t *testing.T) {
 		t.Skip("no Kafka tools: KAFKA_CLASSPATH is not set")
 	}
 	c.group("ab", static)
-	tool := func(args ...string) string {
-		args = append([]string{
-			"-cp", os.Getenv("KAFKA_CLASSPATH"), "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
-			"--bootstrap-server", c.addrs[0], "--describe", "--group", c.groupID,
-		}, args...)
-		out, err := exec.CommandContext(t.Context(), "java", args...).CombinedOutput()
-		require.NoError(t, err, "%s", out)
-		return string(out)
-	}
-	assert.Contains(t, tool("--state"), franz.Protocol)
-	members := tool("--members", "--verbose")
+	assert.Contains(t, c.tool("--state"), franz.Protocol)
+	members := c.tool("--members", "--verbose")
 	for _, w := range c.workers {
 		line := lineWith(members, " "+w.name+" ")
 		assert.Contains(t, line, c.topic)
@@ -148,6 +139,18 @@ func TestBrokerConsumerGroupsTool(t *testing.T) {
 	}
 }
 
+// tool returns what Kafka's command-line tool says of the group.
+func (c *cluster) tool(args ...string) string {
+	c.t.Helper()
+	args = append([]string{
+		"-cp", os.Getenv("KAFKA_CLASSPATH"), "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
+		"--bootstrap-server", c.addrs[0], "--describe", "--group", c.groupID,
+	}, args...)
+	out, err := exec.CommandContext(c.t.Context(), "java", args...).CombinedOutput()
+	require.NoError(c.t, err, "%s", out)
+	return string(out)
+}
+
 func lineWith(text, part string) string {
 	for line := range strings.Lines(text) {
 		if strings.Contains(line, part) {
@@ -155,6 +158,68 @@ func lineWith(text, part string) string {
 		}
 	}
 	return ""
+}
+
+// A topic that is deleted freezes its own subtopology: every member says so, and the tasks of others fail over and are shared with
+// newcomers. It is over when the topic is back.
+func TestBrokerDeletedTopic(t *testing.T) {
+	c := realCluster(t)
+	left, right := c.topic+"-left", c.topic+"-right"
+	c.createTopic(left, 4)
+	c.createTopic(right, 4)
+	both := func(s *settings) {
+		s.config.Topology = []franz.Subtopology{{ID: 0, Topics: []string{c.topic}}, {ID: 1, Topics: []string{left, right}}}
+		s.opts = append(s.opts, kgo.ConsumeTopics(c.topic, left, right), kgo.MetadataMaxAge(2*time.Second), kgo.MetadataMinAge(time.Second))
+	}
+	for _, name := range "abc" {
+		c.start(string(name), both)
+	}
+	c.eventually(time.Minute, "all tasks run", func() bool { return len(c.monitor.tasksOf(0))+len(c.monitor.tasksOf(1)) == partitions+4 })
+	time.Sleep(5 * time.Second) // until the group is at rest
+	c.deleteTopic(right)
+	time.Sleep(5 * time.Second) // the clients' metadata, of which nobody is told
+	victim, before := c.follower(), c.monitor.tasksOf(1)
+	victim.kill()
+	c.eventually(time.Minute, "the others take over", func() bool { return len(c.monitor.tasksOf(0)) == partitions })
+	c.eventually(time.Minute, "everybody says so", everyTrouble(c, "no metadata of "+right))
+	if os.Getenv("KAFKA_CLASSPATH") != "" {
+		assert.Contains(t, c.tool("--members", "--verbose"), c.topic+":", "it overlooks what the leader says of the topic")
+	}
+	newcomer := c.start("d", both)
+	c.eventually(time.Minute, "a newcomer gets its share", func() bool { return len(newcomer.owned()) >= partitions/3 })
+	c.eventually(time.Minute, "it says so too", everyTrouble(c, "no metadata of "+right))
+	after := c.monitor.tasksOf(1)
+	for task, name := range before {
+		if name != victim.name {
+			assert.Equal(t, name, after[task], "%s stays where it is", task)
+		}
+	}
+	c.createTopic(right, 4)
+	c.eventually(2*time.Minute, "all tasks run again", func() bool { return len(c.monitor.tasksOf(1)) == 4 })
+	c.eventually(time.Minute, "it is over", func() bool { return !everyTroubleOf(c, franz.TroubleTopics)() })
+	require.Empty(t, c.monitor.violated())
+}
+
+// A topic that is created anew with fewer partitions loses the tasks of those that are gone, and a drain does not pass them on.
+func TestBrokerRecreatedSmaller(t *testing.T) {
+	c := realCluster(t)
+	quick := func(s *settings) {
+		s.opts = append(s.opts, kgo.MetadataMaxAge(2*time.Second), kgo.MetadataMinAge(time.Second))
+	}
+	c.group("abc", quick)
+	c.deleteTopic(c.topic)
+	c.eventually(30*time.Second, "the broker has deleted it", func() bool { return c.tryCreateTopic(c.topic, partitions/2) })
+	time.Sleep(5 * time.Second) // the clients' metadata, of which nobody is told
+	c.follower().client.ForceRebalance()
+	c.eventually(time.Minute, "the others are gone", func() bool { return len(c.monitor.tasksOf(0)) == partitions/2 })
+	for _, w := range slices.Clone(c.workers) { // kgo reads a topic of another id only from a new client
+		w.close()
+		c.start(w.name, quick)
+		c.eventually(time.Minute, "all tasks run", func() bool { return len(c.monitor.tasksOf(0)) == partitions/2 })
+	}
+	require.NoError(t, c.follower().balancer.Drain(t.Context()))
+	c.eventually(time.Minute, "all tasks run", func() bool { return len(c.monitor.tasksOf(0)) == partitions/2 })
+	require.Empty(t, c.monitor.violated())
 }
 
 // A record of the group that is too large for the broker would throw everybody out. Within the budget it is not written: nothing

@@ -2,6 +2,7 @@ package franz_test
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -212,6 +213,12 @@ func (c *cluster) lostSessions() int32 {
 
 func (c *cluster) createTopic(name string, parts int32) {
 	c.t.Helper()
+	require.True(c.t, c.tryCreateTopic(name, parts))
+}
+
+// tryCreateTopic reports whether the broker has made the topic: not as long as it is still deleting one of that name.
+func (c *cluster) tryCreateTopic(name string, parts int32) bool {
+	c.t.Helper()
 	admin := c.admin()
 	defer admin.Close()
 	req := kmsg.NewPtrCreateTopicsRequest()
@@ -220,7 +227,7 @@ func (c *cluster) createTopic(name string, parts int32) {
 	req.Topics = append(req.Topics, top)
 	resp, err := req.RequestWith(c.t.Context(), admin)
 	require.NoError(c.t, err)
-	require.NoError(c.t, kerr.ErrorForCode(resp.Topics[0].ErrorCode))
+	return kerr.ErrorForCode(resp.Topics[0].ErrorCode) == nil
 }
 
 func (c *cluster) growTopic(name string, parts int32) {
@@ -285,4 +292,53 @@ func (c *cluster) deleteTopic(name string) {
 	resp, err := req.RequestWith(c.t.Context(), admin)
 	require.NoError(c.t, err)
 	require.NoError(c.t, kerr.ErrorForCode(resp.Topics[0].ErrorCode))
+}
+
+// tasksOf returns the tasks of a subtopology that run, and on which worker.
+func (m *monitor) tasksOf(sub int32) map[assignor.TaskID]string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	tasks := map[assignor.TaskID]string{}
+	for task, w := range m.owner {
+		if task.Subtopology == sub {
+			tasks[task] = w.name
+		}
+	}
+	return tasks
+}
+
+func alive(c *cluster) (workers []*worker) {
+	for _, w := range c.workers {
+		if !w.dead.Load() {
+			workers = append(workers, w)
+		}
+	}
+	return workers
+}
+
+// everyTrouble reports whether each worker says that, in a trouble that lasts.
+func everyTrouble(c *cluster, text string) func() bool {
+	return func() bool {
+		for _, w := range alive(c) {
+			if !strings.Contains(w.balancer.State().Trouble(), text) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+func quickMetadata(s *settings) {
+	s.opts = append(s.opts, kgo.MetadataMaxAge(10*time.Second), kgo.MetadataMinAge(time.Second))
+}
+
+func everyTroubleOf(c *cluster, kind franz.TroubleKind) func() bool {
+	return func() bool {
+		for _, w := range alive(c) {
+			if len(ofKind(lasting(w.balancer), kind)) > 0 {
+				return true
+			}
+		}
+		return false
+	}
 }

@@ -3,7 +3,6 @@
 package franz_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -27,40 +26,6 @@ func (c *cluster) startTwo(name string) *worker {
 	w := c.start(name, two)
 	w.client.PauseFetchTopics("left", "right")
 	return w
-}
-
-// tasksOf returns the tasks of a subtopology that run, and on which worker.
-func (m *monitor) tasksOf(sub int32) map[assignor.TaskID]string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	tasks := map[assignor.TaskID]string{}
-	for task, w := range m.owner {
-		if task.Subtopology == sub {
-			tasks[task] = w.name
-		}
-	}
-	return tasks
-}
-
-func alive(c *cluster) (workers []*worker) {
-	for _, w := range c.workers {
-		if !w.dead.Load() {
-			workers = append(workers, w)
-		}
-	}
-	return workers
-}
-
-// everyTrouble reports whether each worker says that, in a trouble that lasts.
-func everyTrouble(c *cluster, text string) func() bool {
-	return func() bool {
-		for _, w := range alive(c) {
-			if !strings.Contains(w.balancer.State().Trouble(), text) {
-				return false
-			}
-		}
-		return true
-	}
 }
 
 // A topic that is missing, is deleted or differs from its like in partitions freezes its own subtopology: nobody takes its tasks,
@@ -143,17 +108,6 @@ func TestVirtualFrozenSubtopology(t *testing.T) {
 				require.Empty(t, c.monitor.violated())
 			})
 		})
-	}
-}
-
-func everyTroubleOf(c *cluster, kind franz.TroubleKind) func() bool {
-	return func() bool {
-		for _, w := range alive(c) {
-			if len(ofKind(lasting(w.balancer), kind)) > 0 {
-				return true
-			}
-		}
-		return false
 	}
 }
 

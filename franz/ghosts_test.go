@@ -3,6 +3,7 @@
 package franz_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -11,7 +12,6 @@ import (
 	"github.com/incremental-rebalance/assignor"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -20,10 +20,6 @@ func (c *cluster) paused(name string, change ...func(*settings)) *worker {
 	w := c.start(name, change...)
 	w.client.PauseFetchTopics(topic)
 	return w
-}
-
-func quickMetadata(s *settings) {
-	s.opts = append(s.opts, kgo.MetadataMaxAge(10*time.Second), kgo.MetadataMinAge(time.Second))
 }
 
 // A topic that is created anew with fewer partitions loses the tasks of those that are gone, whether its leader has seen the old one
@@ -113,7 +109,7 @@ func TestVirtualOlderTopologyLeads(t *testing.T) {
 		c.createTopic("right", 4)
 		older := c.start("old", func(s *settings) { s.config.Assignor.Standbys = 1 })
 		c.settled(time.Minute, 1)
-		for i := 0; i < 10 && !(older.balancer.Leader() && len(c.monitor.tasksOf(1)) > 0); i++ {
+		for i := 0; i < 50 && !(older.balancer.Leader() && len(c.monitor.tasksOf(1)) > 0); i++ {
 			if i > 0 { // until the old one leads those that run the new tasks
 				for _, w := range alive(c) {
 					if w.balancer.Leader() {
@@ -125,7 +121,7 @@ func TestVirtualOlderTopologyLeads(t *testing.T) {
 			if older.dead.Load() {
 				older = c.start("old", func(s *settings) { s.config.Assignor.Standbys = 1 })
 			}
-			c.start("new"+string(rune('a'+i)), two)
+			c.start(fmt.Sprint("new", i), two)
 			time.Sleep(time.Minute)
 		}
 		require.True(t, older.balancer.Leader())

@@ -104,17 +104,9 @@ func pointer(f any) uintptr {
 // checkTopics compares the topics that the client consumes with those of the Topology. Interests are those of them that the client has
 // found.
 func (b *Balancer) checkTopics(interests []string) {
-	consumed := map[string]bool{}
+	consumed, _ := b.consumed()
 	for _, topic := range interests {
 		consumed[topic] = true
-	}
-	b.mu.Lock()
-	client := b.client
-	b.mu.Unlock()
-	if client != nil {
-		for _, topic := range client.GetConsumeTopics() {
-			consumed[topic] = true
-		}
 	}
 	var without, unread []string
 	for topic := range consumed {
@@ -137,6 +129,31 @@ func (b *Balancer) checkTopics(interests []string) {
 			"assigned its partitions: add it to Topology, or consume it with another client", sortedNames(without))
 	}
 	b.misused("topics", f)
+}
+
+// consumed returns the topics that the client consumes, and whether those are all that it ever will: where they are expressions, it may
+// yet find some.
+func (b *Balancer) consumed() (topics map[string]bool, all bool) {
+	b.mu.Lock()
+	client := b.client
+	b.mu.Unlock()
+	topics = map[string]bool{}
+	if client == nil {
+		return topics, false
+	}
+	for _, topic := range client.GetConsumeTopics() {
+		topics[topic] = true
+	}
+	expressions, _ := client.OptValue(kgo.ConsumeRegex).(bool)
+	return topics, !expressions
+}
+
+// dropUnread takes out of an assignment what the client does not consume. kgo would give it up at the end of the session without a
+// word, while the service ran it on beside its next owner.
+func (b *Balancer) dropUnread(assigned map[string][]int32) {
+	if consumed, all := b.consumed(); all {
+		maps.DeleteFunc(assigned, func(topic string, _ []int32) bool { return !consumed[topic] })
+	}
 }
 
 // sortedNames returns names as text, at most ten of them.

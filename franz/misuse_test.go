@@ -55,9 +55,6 @@ func TestVirtualMisuse(t *testing.T) {
 				t := c.t
 				c.createTopic("extra", 2)
 				w := c.start("a", func(s *settings) {
-					if test.kind == franz.TroubleJoin { // ConsumeTopics adds
-						s.opts = append(s.opts[:0:0], kgo.SeedBrokers(c.addrs...), kgo.Dialer(c.net.DialContext), kgo.ConsumerGroup(c.groupID))
-					}
 					test.wrong(s)
 				})
 				time.Sleep(patience + time.Second)
@@ -161,4 +158,27 @@ func TestVirtualLearnerWithoutProgress(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What a member is given of a topic that its client does not consume it does not run: kgo gives that up without a word, and the group
+// would let another run it too.
+func TestVirtualUnreadTopicHasOneOwner(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		t := c.t
+		c.createTopic("left", 4)
+		c.createTopic("right", 4)
+		c.start("a", two)
+		c.start("b", two, func(s *settings) { s.opts = append(s.opts, kgo.ConsumeTopics("left", "right")) })
+		c.start("c", two)
+		for range 5 {
+			time.Sleep(time.Minute)
+			c.follower().client.ForceRebalance()
+			require.Empty(t, c.monitor.violated())
+		}
+		assert.Zero(t, outside(c.workers[1].owned(), 1))
+		assert.Contains(t, c.workers[1].balancer.State().Trouble(), "does not consume lines of Topology")
+		c.workers[1].kill()
+		c.eventually(time.Minute, "those that consume it run it", func() bool { return len(c.monitor.tasksOf(0)) == partitions })
+		require.Empty(t, c.monitor.violated())
+	})
 }
