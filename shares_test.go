@@ -2,6 +2,7 @@ package assignor_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -241,5 +242,54 @@ func TestMoves(t *testing.T) {
 		owner, _ := before.Owner(task)
 		require.Equal(t, "S03", owner, "%v", task)
 		require.Len(t, to, 1, "%v", task)
+	}
+}
+
+// TestManyStandbys: more standbys than an int32 holds became a negative number of them, and Assign panicked. Whatever the number,
+// the answer is that of one standby on every other instance, and what is missing is counted as far as an int goes.
+func TestManyStandbys(t *testing.T) {
+	members := []assignor.Member{{ID: "A"}, {ID: "B"}, {ID: "C"}}
+	config := assignor.Config{Topology: []assignor.Subtopology{{Partitions: 4}}, Standbys: 2}
+	want, err := assignor.Assign(members, nil, config)
+	require.NoError(t, err)
+	for _, standbys := range []int{3, math.MaxInt32, math.MaxInt >> 1, math.MaxInt} {
+		config.Standbys = standbys
+		a, err := assignor.Assign(members, nil, config)
+		require.NoError(t, err)
+		require.Equal(t, want.String(), a.String(), "%d standbys", standbys)
+		require.Positive(t, a.MissingStandbys, "%d standbys", standbys)
+	}
+}
+
+// TestHugeCapacities checks that capacities whose sum does not fit are scaled down, not up, and that shares stay what they are.
+func TestHugeCapacities(t *testing.T) {
+	members := make([]assignor.Member, 1200)
+	for i := range members {
+		members[i] = assignor.Member{ID: string(rune('a'+i/26/26)) + string(rune('a'+i/26%26)) + string(rune('a'+i%26)), Capacity: math.MaxInt32}
+	}
+	a, err := assignor.Assign(members, nil, assignor.Config{Topology: []assignor.Subtopology{{Partitions: 2400}}})
+	require.NoError(t, err)
+	for _, ma := range a.Members {
+		require.Len(t, ma.Active, 2)
+	}
+}
+
+// TestTablesTooLargeToKeep gives more pairs of instances and subtopologies than a table is kept of: the tasks are dealt out in id
+// order, evenly all the same.
+func TestTablesTooLargeToKeep(t *testing.T) {
+	members := make([]assignor.Member, 4200)
+	for i := range members {
+		members[i].ID = string(rune('a'+i/26/26)) + string(rune('a'+i/26%26)) + string(rune('a'+i%26))
+	}
+	config := assignor.Config{Topology: make([]assignor.Subtopology, 4200), Standbys: 1}
+	for s := range config.Topology {
+		config.Topology[s] = assignor.Subtopology{ID: int32(s), Partitions: 2}
+	}
+	a, err := assignor.Assign(members, nil, config)
+	require.NoError(t, err)
+	require.NoError(t, assignor.Check(members, a, config))
+	for _, ma := range a.Members {
+		require.Len(t, ma.Active, 2)
+		require.Len(t, ma.Standbys, 2)
 	}
 }

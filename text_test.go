@@ -1,6 +1,7 @@
 package assignor_test
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 	"time"
@@ -104,4 +105,39 @@ func TestForAndOwner(t *testing.T) {
 	owner, ok = a.Owner(id(0, 1))
 	require.False(t, ok, "a task to be stopped runs nowhere")
 	require.Empty(t, owner)
+}
+
+// TestMoveJSON: a move survives JSON, with names like all others, so that tools can read what a service writes of them.
+func TestMoveJSON(t *testing.T) {
+	for kind := range numValues[assignor.MoveKind]() {
+		for reason := range numValues[assignor.Reason]() {
+			move := assignor.Move{Task: id(0, 3), From: "S2", To: "S4", Kind: kind, Reason: reason}
+			text, err := json.Marshal(move)
+			require.NoError(t, err)
+			var back assignor.Move
+			require.NoError(t, json.Unmarshal(text, &back))
+			require.Equal(t, move, back)
+		}
+	}
+	text, err := json.Marshal(assignor.Move{Task: id(0, 3), From: "S2", Kind: assignor.MoveRevoke, Reason: assignor.ReasonLeaving})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"task":"0_3","from":"S2","to":"","kind":"revoke","reason":"instance leaves"}`, string(text))
+	var move assignor.Move
+	require.NoError(t, json.Unmarshal([]byte(`{"Task":"0_3","From":"S2","To":"","Kind":"revoke","Reason":"instance leaves"}`), &move))
+	require.Equal(t, assignor.Move{Task: id(0, 3), From: "S2", Kind: assignor.MoveRevoke, Reason: assignor.ReasonLeaving}, move, "as 0.1.0 wrote it")
+	require.ErrorContains(t, json.Unmarshal([]byte(`{"Kind": "fly"}`), &move), `assignor: no MoveKind "fly"`)
+	require.ErrorContains(t, json.Unmarshal([]byte(`{"Reason": "whim"}`), &move), `assignor: no Reason "whim"`)
+}
+
+// numValues returns the number of the values of an enum, as a value of it: those that have a text.
+func numValues[E interface {
+	~uint8
+	text
+}]() (n E) {
+	for {
+		if _, err := n.MarshalText(); err != nil {
+			return n
+		}
+		n++
+	}
 }

@@ -13,14 +13,14 @@ import (
 
 // TestUsage compares the usage in the README with the example that compiles and runs.
 func TestUsage(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "usage_test.go"))
+	text, err := os.ReadFile(filepath.Join(root, "assignor_test.go"))
 	require.NoError(t, err)
 	_, rest, _ := strings.Cut(string(text), "\t// usage\n")
 	code, rest, ok := strings.Cut(rest, "\t// end of usage\n")
-	require.True(t, ok, "usage_test.go has no usage")
+	require.True(t, ok, "assignor_test.go has no usage")
 	_, printed, ok := strings.Cut(rest, "\t// Output:\n")
 	require.True(t, ok, "the usage prints nothing")
-	printed = strings.TrimSuffix(printed, "}\n")
+	printed, _, _ = strings.Cut(printed, "}\n")
 	section(t, "README.md", "usage", "```go\nimport \"github.com/incremental-rebalance/assignor\"\n\n"+unindent(code, "\t")+"```")
 	section(t, "README.md", "usage prints", "```\n"+unindent(printed, "\t// ")+"```")
 }
