@@ -38,7 +38,7 @@ func placeActives(c copies, s *planSpace) owned {
 	if a.memory.prev == nil { // whoever nobody claims is an orphan, but for those of which there are copies
 		a.orphans = a.int32s.take(int(a.topology.size()) - a.claimed)[:0]
 	}
-	dest, status, unknown := a.dest, a.status, a.memory.prev == nil && a.held == nil
+	dest, status, unknown := a.dest, a.status, a.memory.prev == nil && !a.anyCopies()
 	quiet := len(a.fenced) == 0 && !a.anyLearners && a.restoring == nil
 	for t, o := range a.owner[:len(dest)] {
 		dest[t] = onMember(o)
@@ -79,7 +79,7 @@ func (a *actives) placeActive(t int32) {
 
 // placeUnowned places the tasks that have no owner who keeps them but a copy, and leaves the orphans.
 func (a *actives) placeUnowned() {
-	if a.held != nil {
+	if a.anyCopies() {
 		a.countLoads()
 	}
 	a.orphans = slices.DeleteFunc(a.orphans, func(t int32) bool {
@@ -118,7 +118,7 @@ func (a *actives) place(t, i, m int32, why Reason) {
 // settleLearner finds the learner in place of a task that runs, if it has one that may stay (R3): one on an instance that stays
 // and does not run the task. Of several the one with the smallest lag stays.
 func (a *actives) settleLearner(t int32) {
-	if a.allLeave || a.waits(t) {
+	if a.allLeave || a.paused(t) {
 		return
 	}
 	k := a.bestCopy(t, func(k int32) bool {
@@ -187,7 +187,7 @@ func (a *actives) returnToInstance(t int32) bool {
 	if a.owner[t] != none {
 		return false
 	}
-	if h := a.lastHolder(t); h != nil {
+	if h := a.lastInstance(t); h != nil {
 		return h.present != none && a.stillBest(t, h.present) && a.placeBack(t, h.present)
 	}
 	i := a.stoppedOn(t)
@@ -272,7 +272,7 @@ func (a *actives) compareLoad(i, other int32) int {
 
 // awaitInstance lets a task that nobody claims wait for an instance that vanished without leaving (R7).
 func (a *actives) awaitInstance(t int32) bool {
-	if a.owner[t] != none || !a.worthAwaiting(a.lastHolder(t)) {
+	if a.owner[t] != none || !a.worthAwaiting(a.lastInstance(t)) {
 		return false
 	}
 	a.status[t] = awaited

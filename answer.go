@@ -45,7 +45,7 @@ func (p *plan) noteActives() {
 	slices.Sort(p.moved)
 	p.moves = slices.Grow(p.moves, len(p.moved))
 	for _, t := range slices.Compact(p.moved) {
-		if p.waits(t) {
+		if p.paused(t) {
 			continue
 		}
 		from, held := p.formerOwner(t)
@@ -73,7 +73,7 @@ func (c *claims) formerOwner(t int32) (id string, held bool) {
 
 // writeLists writes the members' lists.
 func (d due) writeLists(members []MemberAssignment) {
-	total := sum(d.active) + sum(d.holds)
+	total := sum(d.active) + sum(d.wholes)
 	for which := range d.entries {
 		total += len(d.entries[which])
 	}
@@ -84,7 +84,7 @@ func (d due) writeLists(members []MemberAssignment) {
 			w.writeEntries(which)
 		}
 	}
-	if len(d.entries[standbyList]) > 0 || d.holds != nil {
+	if len(d.entries[standbyList]) > 0 || d.wholes != nil {
 		w.writeStandbys()
 	}
 	if len(d.topology.foreign) == 0 {
@@ -169,14 +169,14 @@ func (w *writer) writeEntries(which list) {
 // writeStandbys writes the standbys of whole tasks and the entries, in task order.
 func (w *writer) writeStandbys() {
 	entries := w.entries[standbyList]
-	block, next := w.open(w.holds, entries)
+	block, next := w.open(w.wholes, entries)
 	for s := range w.topology.subs {
 		first, end, sub := w.topology.start[s], w.topology.start[s+1], w.topology.subs[s].ID
 		for t := first; t < end; t++ {
 			if w.isWhole(t) {
-				for _, m := range w.heldBy(t) {
-					block[next[m-1]] = TaskID{sub, t - first}
-					next[m-1]++
+				for _, c := range w.holdersOf(t) {
+					block[next[c.member()]] = TaskID{sub, t - first}
+					next[c.member()]++
 				}
 			}
 			for ; len(entries) > 0 && entries[0].task == t; entries = entries[1:] {

@@ -119,7 +119,7 @@ func (d *dealer) takeTurns(segments []segment, room []int64, takers []int32, tak
 			if s == none {
 				return // the pool is empty
 			}
-			d.take(&segments[s], i, 1)
+			d.hand(&segments[s], i, 1)
 			takes[k*n+int(s)]++
 			room[i]--
 			gave = true
@@ -127,7 +127,7 @@ func (d *dealer) takeTurns(segments []segment, room []int64, takers []int32, tak
 	}
 }
 
-func (d *dealer) take(s *segment, i, n int32) {
+func (d *dealer) hand(s *segment, i, n int32) {
 	s.left -= int(n)
 	d.spread.add(s.sub, i, n)
 }
@@ -155,7 +155,7 @@ func (d *dealer) takeFullTurns(segments []segment, room []int64, takers []int32,
 		}
 		for _, i := range run.takers {
 			for s := range n {
-				d.take(&segments[s], i, n[s])
+				d.hand(&segments[s], i, n[s])
 				takes[k*len(segments)+s] += n[s]
 				room[i] -= int64(n[s])
 			}
@@ -236,7 +236,7 @@ func (w *wishes) set(d *dealer, segments []segment, i int32) {
 func (w *wishes) first(n, capacity int64) []int32 {
 	turns := make([]int32, n)
 	for k := range turns {
-		turns[k] = w.take(capacity)
+		turns[k] = w.pop(capacity)
 	}
 	return turns
 }
@@ -245,14 +245,14 @@ func (w *wishes) first(n, capacity int64) []int32 {
 func (w *wishes) next(segments []segment, capacity int64) int32 {
 	for len(w.Items) > 0 {
 		if segments[w.Items[0]].left > 0 {
-			return w.take(capacity)
+			return w.pop(capacity)
 		}
 		w.SettleTop(false)
 	}
 	return none
 }
 
-func (w *wishes) take(capacity int64) int32 {
+func (w *wishes) pop(capacity int64) int32 {
 	s := w.Items[0]
 	w.excess[s] += capacity
 	w.SettleTop(true)

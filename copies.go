@@ -37,8 +37,8 @@ func (c *copies) rank(k int32) uint64 {
 type copies struct {
 	claims
 	copySpace          *copySpace
-	held               []int32 // who has copies of a task, see heldBy; nil where there are none
-	heldWidth          int
+	cells              []cell // the holders of each task, width cells each; nil where nobody reports a copy
+	width              int
 	copyStart, copyEnd []int32       // the copies of a task are replicas[copyStart:copyEnd]; nil until somebody asks for one
 	replicas           []replica     // by task, then member
 	restoring          []restoration // by task: what its owner reports of its own copy; nil where none does
@@ -48,11 +48,13 @@ type copies struct {
 
 // copySpace is the arrays that copies work in.
 type copySpace struct {
+	cells      arena[cell]
 	replicas   arena[replica]
 	restorings arena[restoration]
 }
 
 func (s *copySpace) begin() {
+	s.cells.begin()
 	s.replicas.begin()
 	s.restorings.begin()
 }
@@ -66,35 +68,96 @@ const (
 // maxWhole is the most standbys a task for which readCopies notes who has them.
 const maxWhole = 3
 
-// readCopies notes who has copies of every task, as far as heldBy says: that is all that most tasks of most rounds need (see
+// holders says who has copies of one task, in a cell for each standby that it wants:
+//
+//	S1 S2 -    these two have one each, and nobody learns
+//	-  -  -    nobody has one
+//	4 copies   one learns, or they are more than the task wants: only how many there are
+//
+// That is all that most tasks of most rounds need; whose copies they are and how far behind, copiesOf knows.
+type holders []cell
+
+// cell is a member, counted from 1, or 0 for nobody. A first cell of -n stands for n copies, and then the others mean nothing.
+type cell int32
+
+func cellOf(m int32) cell { return cell(m + 1) }
+
+// member returns the member of a cell, and a negative number where there is none.
+func (c cell) member() int32 { return int32(c) - 1 }
+
+// named reports whether the task has copies and the cells say who has them.
+func (h holders) named() bool { return h[0] > 0 }
+
+// count returns how many copies there are. Where the cells do not say who has them, a member that reports the task twice counts twice.
+func (h holders) count() (n int32) {
+	if h[0] < 0 {
+		return int32(-h[0])
+	}
+	for _, c := range h {
+		if c > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// add notes a copy of member m, who comes after all that have been added.
+func (h holders) add(m int32, learns bool) {
+	n := 0
+	for n < len(h) && h[n] > 0 {
+		n++
+	}
+	switch {
+	case h[0] < 0:
+		h[0]--
+	case n > 0 && h[n-1] == cellOf(m):
+	case n < len(h) && !learns:
+		h[n] = cellOf(m)
+	default:
+		h[0] = cell(-1 - n)
+	}
+}
+
+// forget leaves only how many copies there are.
+func (h holders) forget() { h[0] = cell(-h.count()) }
+
+// holdersOf returns who has copies of a task. Somebody must have reported a copy of some task.
+func (c *copies) holdersOf(t int32) holders { return c.cells[int(t)*c.width:][:c.width] }
+
+// anyCopies reports whether somebody has reported a copy of some task.
+func (c *copies) anyCopies() bool { return c.cells != nil }
+
+func (c *copies) hasCopies(t int32) bool { return c.cells != nil && c.cells[int(t)*c.width] != 0 }
+
+// readCopies notes who has copies of every task, as far as holders do: that is all that most tasks of most rounds need (see
 // findWhole), and takes a third of the time of indexCopies, which waits until somebody asks for a single copy (1.0 and 3.3 floors
 // of BenchmarkAssign, 100 000 tasks on 1 000 members with a standby each). The copy of a task that the member itself runs is no
 // copy: it is being restored there if it has not caught up.
-func readCopies(c claims, s *copySpace) copies {
-	r := copies{claims: c, copySpace: s}
+func readCopies(before claims, s *copySpace) copies {
+	c := copies{claims: before, copySpace: s}
 	reported := false
-	for m := range r.members {
-		in := r.members[m].in
-		r.anyLearners = r.anyLearners || len(in.Learners) > 0
+	for m := range c.members {
+		in := c.members[m].in
+		c.anyLearners = c.anyLearners || len(in.Learners) > 0
 		reported = reported || len(in.Learners)+len(in.Standbys) > 0
 	}
 	if !reported {
-		return r
+		return c
 	}
-	r.heldWidth = 1
-	if r.config.Standbys <= maxWhole {
-		r.heldWidth = max(1, r.config.Standbys)
+	c.width = 1
+	if c.config.Standbys <= maxWhole {
+		c.width = max(1, c.config.Standbys)
 	}
-	r.held = r.int32s.zeros(int(r.topology.size()) * r.heldWidth)
-	for m := range r.members {
-		r.noteCopies(r.members[m].in.Learners, int32(m), asLearner)
-		r.noteCopies(r.members[m].in.Standbys, int32(m), asStandby)
+	c.cells = s.cells.zeros(int(c.topology.size()) * c.width)
+	for m := range c.members {
+		c.noteCopies(c.members[m].in.Learners, int32(m), asLearner)
+		c.noteCopies(c.members[m].in.Standbys, int32(m), asStandby)
 	}
-	return r
+	return c
 }
 
 func (c *copies) noteCopies(replicas []Replica, m int32, learns bool) {
-	owner, all, width, conflicts := c.owner, c.held, c.heldWidth, len(c.revocations) > 0
+	owner, cells, width, conflicts := c.owner, c.cells, c.width, len(c.revocations) > 0
 	tasks := c.topology.cursor()
 	tasks.stateful = true
 	for i := range replicas {
@@ -107,38 +170,13 @@ func (c *copies) noteCopies(replicas []Replica, m int32, learns bool) {
 			c.noteRestoring(t, m, lagOf(replicas[i].Lag))
 			continue
 		}
-		if held := &all[int(t)*width]; *held == 0 && !learns {
-			*held = m + 1
+		if first := &cells[int(t)*width]; *first == 0 && !learns {
+			*first = cellOf(m)
 		} else {
-			c.noteCopy(c.heldBy(t), m, learns)
+			c.holdersOf(t).add(m, learns)
 		}
 	}
 }
-
-// noteCopy adds the copy of member m to what heldBy says. Where that is only how many there are, a member that reports the task
-// twice counts twice.
-func (g *group) noteCopy(held []int32, m int32, learns bool) {
-	n := 0
-	for n < len(held) && held[n] > 0 {
-		n++
-	}
-	switch {
-	case held[0] < 0:
-		held[0]--
-	case n > 0 && held[n-1] == m+1:
-	case n < len(held) && !learns:
-		held[n] = m + 1
-	default:
-		held[0] = int32(-1 - n)
-	}
-}
-
-// heldBy returns who has copies of the task: members, counted from 1, and zeros. Where one of the copies is a learner, or there are
-// more copies than the task wants, or from findWhole on the task is not whole, it returns minus their number instead, and what
-// follows means nothing.
-func (c *copies) heldBy(t int32) []int32 { return c.held[int(t)*c.heldWidth:][:c.heldWidth] }
-
-func (c *copies) hasCopies(t int32) bool { return c.held != nil && c.held[int(t)*c.heldWidth] != 0 }
 
 // indexCopies collects the copies of every task, in member order, one a member: where a member reports a task twice the smallest
 // lag and the longest time count, and a learner stays one.
@@ -147,7 +185,7 @@ func (c *copies) indexCopies() {
 	c.copyStart = c.int32s.take(int(n) + 1)
 	c.copyStart[0] = 0
 	for t := range n {
-		c.copyStart[t+1] = c.copyStart[t] + numCopies(c.heldBy(t))
+		c.copyStart[t+1] = c.copyStart[t] + c.holdersOf(t).count()
 	}
 	c.copyEnd = c.int32s.clone(c.copyStart[:n])
 	c.replicas = c.copySpace.replicas.take(int(c.copyStart[n]))
@@ -155,18 +193,6 @@ func (c *copies) indexCopies() {
 		c.addCopies(c.members[m].in.Learners, int32(m), asLearner)
 		c.addCopies(c.members[m].in.Standbys, int32(m), asStandby)
 	}
-}
-
-func numCopies(held []int32) (n int32) {
-	if held[0] < 0 {
-		return -held[0]
-	}
-	for _, m := range held {
-		if m > 0 {
-			n++
-		}
-	}
-	return n
 }
 
 // copiesOf returns the range of the copies of a task.

@@ -64,7 +64,7 @@ func (d *due) drainDeadlines() {
 func (d *due) busyMembers() []bool {
 	busy := d.bools.zeros(len(d.members))
 	for m := range busy {
-		busy[m] = d.active[m] > 0 || d.holds != nil && d.holds[m] > 0
+		busy[m] = d.active[m] > 0 || d.wholes != nil && d.wholes[m] > 0
 	}
 	for _, entries := range d.entries {
 		for _, e := range entries {
@@ -79,17 +79,17 @@ func (p *plan) departures() []Departure {
 	if !p.awaiting {
 		return nil
 	}
-	tasks := make([][]TaskID, len(p.memory.holders))
+	tasks := make([][]TaskID, len(p.memory.instances))
 	for t := range p.topology.size() {
 		if p.status[t] == awaited {
-			h := p.memory.holderNamed(p.lastHolder(t).name, 0)
+			h := p.memory.named(p.lastInstance(t).name, 0)
 			tasks[h] = append(tasks[h], p.topology.id(t))
 		}
 	}
 	var departed []Departure
 	for h := range tasks {
 		if len(tasks[h]) > 0 {
-			departed = append(departed, Departure{p.memory.holders[h].name, p.memory.holders[h].absent, slices.Clip(tasks[h])})
+			departed = append(departed, Departure{p.memory.instances[h].name, p.memory.instances[h].absent, slices.Clip(tasks[h])})
 		}
 	}
 	return slices.Clip(departed)

@@ -17,17 +17,17 @@ type history struct {
 
 // memory is the previous assignment by dense numbers. Without one, prev is nil and gen 0.
 type memory struct {
-	prev     *Assignment
-	gen      int32
-	holders  []holder // the instances it knows, sorted by name
-	holderOf []int32  // of each of prev.Members
-	present  []int32  // the member of each of prev.Members, none where it is gone
-	lastRan  []int32  // by task of the topology, see lastRun; nil until somebody asks
-	revokes  []revoke // sorted by task, then member
+	prev       *Assignment
+	gen        int32
+	instances  []remembered // those it knows, sorted by name
+	instanceOf []int32      // of each of prev.Members, an index in instances
+	present    []int32      // the member of each of prev.Members, none where it is gone
+	lastRan    []int32      // by task of the topology, see lastRun; nil until somebody asks
+	revokes    []revoke     // sorted by task, then member
 }
 
-// holder is an instance that the memory knows.
-type holder struct {
+// remembered is an instance that the memory knows.
+type remembered struct {
 	name    string
 	present int32 // the instance of that name in this round, or none
 	leaving bool  // all its members were leaving
@@ -44,11 +44,11 @@ type revoke struct {
 const nobody = int32(-1 << 31)
 
 // historySpace is the arrays that a history works in.
-type historySpace struct{ holderRows arena[holder] }
+type historySpace struct{ rememberedRows arena[remembered] }
 
-func (s *historySpace) begin() { s.holderRows.begin() }
+func (s *historySpace) begin() { s.rememberedRows.begin() }
 
-func (s *historySpace) end() { clear(s.holderRows.block) }
+func (s *historySpace) end() { clear(s.rememberedRows.block) }
 
 // recall takes prev as the memory, unless a member reports a later generation: then what prev says is stale (R0).
 func recall(g group, prev *Assignment, s *historySpace) history {
@@ -65,7 +65,7 @@ func recall(g group, prev *Assignment, s *historySpace) history {
 	h.memory.prev = prev
 	h.memory.gen = knownGeneration(prev.Generation)
 	h.seen = h.memory.gen
-	h.indexHolders(s)
+	h.indexRemembered(s)
 	h.rememberRevokes()
 	for _, m := range h.memory.present {
 		if m != none {
@@ -76,7 +76,7 @@ func recall(g group, prev *Assignment, s *historySpace) history {
 	for i := range h.newcomer {
 		h.newcomer[i] = true
 	}
-	for _, known := range h.memory.holders {
+	for _, known := range h.memory.instances {
 		if known.present != none {
 			h.newcomer[known.present] = false
 		}
@@ -91,45 +91,45 @@ func (h *history) doubtBehind() {
 	}
 }
 
-// indexHolders finds the instances that the memory knows. Most of the group is the same and in the same order, which makes this
+// indexRemembered finds the instances that the memory knows. Most of the group is the same and in the same order, which makes this
 // a walk along both.
-func (h *history) indexHolders(s *historySpace) {
+func (h *history) indexRemembered(s *historySpace) {
 	mem := &h.memory
-	mem.holders = s.holderRows.take(len(mem.prev.Members) + len(mem.prev.Departed))[:0]
+	mem.instances = s.rememberedRows.take(len(mem.prev.Members) + len(mem.prev.Departed))[:0]
 	for i := range mem.prev.Members {
 		ma := &mem.prev.Members[i]
-		mem.holders = append(mem.holders, holder{name: ma.instanceName(), leaving: ma.Leaving})
+		mem.instances = append(mem.instances, remembered{name: ma.instanceName(), leaving: ma.Leaving})
 	}
 	for i := range mem.prev.Departed {
 		d := &mem.prev.Departed[i]
 		absent := max(0, d.Absent) + max(0, h.config.SincePrevious)
-		mem.holders = append(mem.holders, holder{name: d.Instance, absent: absent})
+		mem.instances = append(mem.instances, remembered{name: d.Instance, absent: absent})
 	}
-	byName := func(a, b holder) int { return cmp.Compare(a.name, b.name) }
-	if !slices.IsSortedFunc(mem.holders, byName) {
-		slices.SortStableFunc(mem.holders, byName)
+	byName := func(a, b remembered) int { return cmp.Compare(a.name, b.name) }
+	if !slices.IsSortedFunc(mem.instances, byName) {
+		slices.SortStableFunc(mem.instances, byName)
 	}
-	mem.holders = mergeHolders(mem.holders)
+	mem.instances = mergeRemembered(mem.instances)
 	next := int32(0)
-	for i := range mem.holders {
-		mem.holders[i].present = h.instanceNamed(mem.holders[i].name, next)
-		next = max(next, mem.holders[i].present+1)
+	for i := range mem.instances {
+		mem.instances[i].present = h.instanceNamed(mem.instances[i].name, next)
+		next = max(next, mem.instances[i].present+1)
 	}
-	mem.holderOf = h.int32s.take(len(mem.prev.Members))
+	mem.instanceOf = h.int32s.take(len(mem.prev.Members))
 	mem.present = h.int32s.take(len(mem.prev.Members))
-	nextHolder, nextMember := int32(0), int32(0)
+	nextInstance, nextMember := int32(0), int32(0)
 	for i := range mem.prev.Members {
 		ma := &mem.prev.Members[i]
-		mem.holderOf[i] = mem.holderNamed(ma.instanceName(), nextHolder)
-		nextHolder = mem.holderOf[i] + 1
+		mem.instanceOf[i] = mem.named(ma.instanceName(), nextInstance)
+		nextInstance = mem.instanceOf[i] + 1
 		mem.present[i] = h.memberNamed(ma.Member, nextMember)
 		nextMember = max(nextMember, mem.present[i]+1)
 	}
 }
 
-// mergeHolders makes one holder of each run of equal names. One that took part in the last round was present then, so its
+// mergeRemembered makes one instance of each run of equal names. One that took part in the last round was present then, so its
 // absence starts anew: stable order keeps it before its own departure.
-func mergeHolders(sorted []holder) []holder {
+func mergeRemembered(sorted []remembered) []remembered {
 	merged := sorted[:0]
 	for _, h := range sorted {
 		if last := len(merged) - 1; last >= 0 && merged[last].name == h.name {
@@ -142,11 +142,11 @@ func mergeHolders(sorted []holder) []holder {
 }
 
 // holderNamed returns the number of an instance that the memory knows; guess is where it probably is.
-func (mem *memory) holderNamed(name string, guess int32) int32 {
-	if int(guess) < len(mem.holders) && mem.holders[guess].name == name {
+func (mem *memory) named(name string, guess int32) int32 {
+	if int(guess) < len(mem.instances) && mem.instances[guess].name == name {
 		return guess
 	}
-	i, _ := slices.BinarySearchFunc(mem.holders, name, func(h holder, name string) int { return cmp.Compare(h.name, name) })
+	i, _ := slices.BinarySearchFunc(mem.instances, name, func(r remembered, name string) int { return cmp.Compare(r.name, name) })
 	return int32(i)
 }
 
@@ -197,16 +197,16 @@ func (h *history) rememberOwner(ids []TaskID, who int32) {
 	}
 }
 
-// lastHolder returns the instance that the memory gave a task to, nil where it knows none.
-func (h *history) lastHolder(t int32) *holder {
+// lastInstance returns the instance that the memory gave a task to, nil where it knows none.
+func (h *history) lastInstance(t int32) *remembered {
 	mem := &h.memory
 	switch who := h.lastRun(t); {
 	case who == nobody:
 		return nil
 	case who >= 0:
-		return &mem.holders[mem.holderOf[who]]
+		return &mem.instances[mem.instanceOf[who]]
 	default:
-		return &mem.holders[mem.holderNamed(mem.prev.Departed[^who].Instance, 0)]
+		return &mem.instances[mem.named(mem.prev.Departed[^who].Instance, 0)]
 	}
 }
 
@@ -231,7 +231,7 @@ func (h *history) stoppedOn(t int32) int32 {
 	if len(revokes) != 1 {
 		return none
 	}
-	i := h.memory.holders[h.memory.holderOf[revokes[0].member]].present
+	i := h.memory.instances[h.memory.instanceOf[revokes[0].member]].present
 	if i == none || !h.instances[i].stays {
 		return none
 	}
@@ -300,14 +300,14 @@ func rebuild(members []Member, newest int32) *Assignment {
 // but lists that are not: to sort all claims took three quarters of what a leader did in a round.
 func giveUndisputed(rows []MemberAssignment, members []*Member) {
 	tasks := claimedTasks(members)
-	holders, n := soleHolders(&tasks, members)
+	owners, n := soleOwners(&tasks, members)
 	block := make([]TaskID, 0, n)
 	for m, mb := range members {
 		cursor, first := tasks.cursor(), len(block)
 		for _, list := range mb.claims() {
 			for _, id := range list {
-				if t := cursor.numberOfAny(id); holders[t] == int32(m)+1 {
-					holders[t] = 0 // a member may claim a task twice
+				if t := cursor.numberOfAny(id); owners[t] == int32(m)+1 {
+					owners[t] = 0 // a member may claim a task twice
 					block = append(block, id)
 				}
 			}
@@ -321,15 +321,15 @@ func giveUndisputed(rows []MemberAssignment, members []*Member) {
 	}
 }
 
-// soleHolders returns, by task, the member with the only claim of the highest generation, counted from 1, and how many tasks have
+// soleOwners returns, by task, the member with the only claim of the highest generation, counted from 1, and how many tasks have
 // one. Where several claim a task in that generation, the number is negative.
-func soleHolders(tasks *topology, members []*Member) (holders []int32, n int) {
-	holders = make([]int32, tasks.all())
+func soleOwners(tasks *topology, members []*Member) (owners []int32, n int) {
+	owners = make([]int32, tasks.all())
 	for m, mb := range members {
 		cursor, self, gen := tasks.cursor(), int32(m)+1, knownGeneration(mb.Generation)
 		for _, list := range mb.claims() {
 			for _, id := range list {
-				h := &holders[cursor.numberOfAny(id)]
+				h := &owners[cursor.numberOfAny(id)]
 				other := max(*h, -*h)
 				switch {
 				case other == self:
@@ -341,12 +341,12 @@ func soleHolders(tasks *topology, members []*Member) (holders []int32, n int) {
 			}
 		}
 	}
-	for _, h := range holders {
+	for _, h := range owners {
 		if h > 0 {
 			n++
 		}
 	}
-	return holders, n
+	return owners, n
 }
 
 // sparse is how many numbers a subtopology may take for each claim on its tasks. Above that, as where somebody reports the partition

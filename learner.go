@@ -193,7 +193,7 @@ func newHandout(l *levelled, givers []int32) *handout {
 	for _, i := range givers {
 		most[i] = h.mostToShed(i)
 	}
-	h.tasks = h.tasksOf(&h.stateful, l.have, most, func(t int32) bool { return h.learnerAt(t) == none && !h.waits(t) })
+	h.tasks = h.tasksOf(&h.stateful, l.have, most, func(t int32) bool { return h.learnerAt(t) == none && !h.paused(t) })
 	return h
 }
 
@@ -210,7 +210,7 @@ func (h *handout) surplus(i int32) []int64 {
 
 // mostToShed returns how many tasks of a subtopology instance i can come to give up, if they are taken in id order.
 func (h *handout) mostToShed(i int32) int32 {
-	if h.held != nil || len(h.instances[i].members) > 1 {
+	if h.anyCopies() || len(h.instances[i].members) > 1 {
 		return math.MaxInt32 // those of which there are copies, or of the fullest member, come first
 	}
 	most := int64(0)
@@ -233,7 +233,7 @@ func (p *plan) learnersAtWork() int {
 		return n
 	}
 	for t := range p.topology.size() {
-		if p.hasCopies(t) && p.waits(t) && p.atWork(p.waitingLearner(t)) {
+		if p.hasCopies(t) && p.paused(t) && p.atWork(p.pausedLearner(t)) {
 			n++
 		}
 	}
@@ -250,7 +250,7 @@ func (h *handout) shedFrom(i int32, surplus []int64) {
 	if !slices.ContainsFunc(surplus, isPositive) || len(h.tasks[i]) == 0 {
 		return
 	}
-	if h.held != nil {
+	if h.anyCopies() {
 		h.promoteCopies(i, surplus)
 	}
 	tasks := h.tasks[i]
@@ -276,7 +276,7 @@ func (h *handout) promoteCopies(i int32, surplus []int64) {
 	ready := h.ready[:0]
 	for _, t := range h.tasks[i] {
 		for k, end := h.copiesOf(t); k < end; k++ {
-			if h.canTake(t, k) {
+			if h.hasRoom(t, k) {
 				ready = append(ready, k)
 			}
 		}
@@ -301,7 +301,7 @@ func (h *handout) promoteEqual(i int32, ready []int32, surplus []int64) {
 	copyOf := func(t int32) int32 { // the first of t that can be promoted
 		k, _ := slices.BinarySearch(ready, h.copyStart[t])
 		for ; k < len(ready) && h.taskOf(ready[k]) == t; k++ {
-			if h.canTake(t, ready[k]) && (free || h.slots > 0) {
+			if h.hasRoom(t, ready[k]) && (free || h.slots > 0) {
 				return ready[k]
 			}
 		}
@@ -329,8 +329,8 @@ func (h *handout) promoteEqual(i int32, ready []int32, surplus []int64) {
 	}
 }
 
-// canTake reports whether the holder of copy k has room for its task.
-func (h *handout) canTake(t, k int32) bool {
+// hasRoom reports whether the holder of copy k has room for its task.
+func (h *handout) hasRoom(t, k int32) bool {
 	i := h.holderInstance(k)
 	return i != h.at(t) && h.room.of(h.classOf(&h.stateful, t))[i] > 0
 }

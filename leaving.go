@@ -16,7 +16,7 @@ func (g *group) mustGo(i int32, stateless bool) bool {
 
 // worthAwaiting reports whether a task waits for the instance that had it: one that vanished without leaving, until RejoinDelay has
 // passed. There may be none.
-func (g *group) worthAwaiting(h *holder) bool {
+func (g *group) worthAwaiting(h *remembered) bool {
 	return h != nil && h.present == none && !h.leaving && h.absent < g.config.RejoinDelay
 }
 

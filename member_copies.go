@@ -26,10 +26,10 @@ func newCopyLister(r revoked) *copyLister {
 	for m, n := range c.active {
 		c.everything[m] = int64(n)
 	}
-	for m, n := range c.holds {
+	for m, n := range c.wholes {
 		c.everything[m] += int64(n)
 	}
-	c.entries[standbyList] = c.lists.space.entries.take(max(0, int(c.total)-sum(c.holds)))[:0]
+	c.entries[standbyList] = c.lists.space.entries.take(max(0, int(c.total)-sum(c.wholes)))[:0]
 	c.fresh = c.lists.space.newCopies.take(c.added + len(c.learned))[:0]
 	return c
 }
@@ -46,7 +46,7 @@ func (c *copyLister) list() {
 // listHeld lists the copies that stay where they are, in task order, but those of whole tasks, which need no list.
 func (c *copyLister) listHeld() {
 	for _, t := range c.copied {
-		if c.waits(t) {
+		if c.paused(t) {
 			c.keepAll(t)
 		} else {
 			c.keepHeld(t)
@@ -73,11 +73,11 @@ func (c *copyLister) hold(which list, t, m int32) {
 // learned, what learned it is a standby now: so the next round knows by the learner what the order was for (R1.1). Nothing is
 // lost by it, a standby becomes a learner at once.
 func (c *copyLister) keepAll(t int32) {
-	learner := c.waitingLearner(t)
+	learner := c.pausedLearner(t)
 	if learner != none {
 		c.hold(learnerList, t, c.replicas[learner].member)
 	}
-	c.used = c.eachWaiting(t, learner, c.used[:0], func(k int32, stays bool) {
+	c.used = c.eachPaused(t, learner, c.used[:0], func(k int32, stays bool) {
 		if stays {
 			c.keepStandby(t, c.replicas[k].member, ReasonUnneeded)
 		} else {
@@ -247,7 +247,7 @@ func (c *copyLister) noteDropped(t, k int32) {
 		kind, why = MoveStopLearn, c.whyNoLearner(t)
 	}
 	switch {
-	case c.status[t] == decided && m == c.by(t) && !c.waits(t):
+	case c.status[t] == decided && m == c.by(t) && !c.paused(t):
 		return
 	case c.instances[i].leaving && !c.allLeave:
 		why = ReasonHolderLeaving
@@ -259,7 +259,7 @@ func (c *copyLister) noteDropped(t, k int32) {
 
 // whyNoLearner returns why a learner goes: there is another, or the plan needs none.
 func (c *copyLister) whyNoLearner(t int32) Reason {
-	if k := c.learnerCopy(t); k != none && c.replicas[k].learns || c.waits(t) {
+	if k := c.learnerCopy(t); k != none && c.replicas[k].learns || c.paused(t) {
 		return ReasonBetterLearner
 	}
 	return ReasonUnneeded

@@ -106,8 +106,8 @@ func (p *plan) at(t int32) int32 {
 // by returns the member of it, none where any may.
 func (p *plan) by(t int32) int32 { return max(int32(p.dest[t]), none) }
 
-// waits reports whether the task runs nowhere in this round. While it does, every copy of it stays what it is (R2).
-func (p *plan) waits(t int32) bool {
+// paused reports whether the task runs nowhere in this round. While it does, every copy of it stays what it is (R2).
+func (p *plan) paused(t int32) bool {
 	return p.status[t] != decided || p.mustStop(t)
 }
 
@@ -165,17 +165,17 @@ func (p *plan) plannedAt(t int32) int32 {
 	return p.at(t)
 }
 
-// waitingLearner returns the copy that goes on learning a task that runs nowhere in this round, or none.
-func (p *plan) waitingLearner(t int32) int32 {
+// pausedLearner returns the copy that goes on learning a task that runs nowhere in this round, or none.
+func (p *plan) pausedLearner(t int32) int32 {
 	if p.status[t] == decided && p.whyOf(t) != ReasonLearnerCaughtUp {
 		return none
 	}
 	return p.bestCopy(t, func(k int32) bool { return p.replicas[k].learns && p.members[p.replicas[k].member].speaks }, p.lessLag)
 }
 
-// eachWaiting calls f for every copy but learner of a task that runs nowhere in this round, and says whether it stays, as a
+// eachPaused calls f for every copy but learner of a task that runs nowhere in this round, and says whether it stays, as a
 // standby: the first on each instance does. used is scratch space, which it returns.
-func (p *plan) eachWaiting(t, learner int32, used []int32, f func(k int32, stays bool)) []int32 {
+func (p *plan) eachPaused(t, learner int32, used []int32, f func(k int32, stays bool)) []int32 {
 	if learner != none {
 		used = append(used, p.holderInstance(learner))
 	}

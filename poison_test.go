@@ -13,6 +13,7 @@ func (a *Assignor) Poison() {
 	poison(&s.plan.reasons)
 	poison(&s.copies.restorings)
 	poison(&s.copies.replicas)
+	poison(&s.copies.cells)
 	poison(&s.lists.entries)
 	poison(&s.lists.newCopies)
 	for i := range s.group.bools.block {
@@ -33,8 +34,8 @@ func poison[T any](a *arena[T]) {
 func (a *Assignor) Kept() int {
 	s := &a.space
 	return bytesOfArena(&s.group.int32s) + bytesOfArena(&s.group.int64s) + bytesOfArena(&s.group.bools) + bytesOfArena(&s.plan.statuses) + bytesOfArena(&s.plan.places) + bytesOfArena(&s.plan.reasons) +
-		bytesOfArena(&s.copies.restorings) + bytesOfArena(&s.copies.replicas) + bytesOfArena(&s.lists.entries) + bytesOfArena(&s.lists.newCopies) +
-		bytesOfArena(&s.group.memberRows) + bytesOfArena(&s.group.instanceRows) + bytesOfArena(&s.history.holderRows)
+		bytesOfArena(&s.copies.cells) + bytesOfArena(&s.copies.restorings) + bytesOfArena(&s.copies.replicas) + bytesOfArena(&s.lists.entries) + bytesOfArena(&s.lists.newCopies) +
+		bytesOfArena(&s.group.memberRows) + bytesOfArena(&s.group.instanceRows) + bytesOfArena(&s.history.rememberedRows)
 }
 
 func bytesOfArena[T any](a *arena[T]) int { return len(a.block) * int(unsafe.Sizeof(*new(T))) }

@@ -23,7 +23,7 @@ func stopFirst(k kept, s *listSpace) revoked {
 		if m, ok := d.member(); ok && status[t] == decided && (m == owner[t] || !r.mustStop(int32(t))) {
 			active[m]++
 		} else {
-			r.listWaiting(int32(t))
+			r.listPaused(int32(t))
 		}
 	}
 	r.listHandovers()
@@ -44,14 +44,14 @@ func stopFirst(k kept, s *listSpace) revoked {
 func (r *revoked) listHandovers() {
 	slices.Sort(r.learned)
 	for _, t := range slices.Compact(r.learned) {
-		if r.learnerAt(t) != none && !r.waits(t) {
+		if r.learnerAt(t) != none && !r.paused(t) {
 			r.add(handoverList, t, r.by(t))
 		}
 	}
 }
 
-// listWaiting lists a task of the topology that runs nowhere in this round, if its owner has to stop it.
-func (r *revoked) listWaiting(t int32) {
+// listPaused lists a task of the topology that runs nowhere in this round, if its owner has to stop it.
+func (r *revoked) listPaused(t int32) {
 	switch r.status[t] {
 	case shed:
 		r.revoke(t, none)

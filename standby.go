@@ -34,8 +34,8 @@ func placeStandbys(r shared) kept {
 // countReported counts the copies there are, before any goes, and what every task wants.
 func (s *standbys) countReported() {
 	for _, t := range s.copied {
-		if s.waits(t) {
-			s.countWaiting(t)
+		if s.paused(t) {
+			s.countPaused(t)
 			continue
 		}
 		reported := s.reported(t)
@@ -65,9 +65,9 @@ func (s *standbys) miss(n int) {
 	s.missing = min(s.missing, math.MaxInt-n) + n
 }
 
-// countWaiting counts the copies of a task that runs nowhere in this round: they stay what they are.
-func (s *standbys) countWaiting(t int32) {
-	s.spare = s.eachWaiting(t, s.waitingLearner(t), s.spare[:0], func(k int32, stays bool) {
+// countPaused counts the copies of a task that runs nowhere in this round: they stay what they are.
+func (s *standbys) countPaused(t int32) {
+	s.spare = s.eachPaused(t, s.pausedLearner(t), s.spare[:0], func(k int32, stays bool) {
 		if stays {
 			s.count[s.holderInstance(k)]++
 			s.total++
@@ -91,7 +91,7 @@ func (s *standbys) reported(t int32) []int32 {
 // lags have changed, decides the same.
 func (s *standbys) keepReported() {
 	for _, t := range s.copied {
-		if s.waits(t) {
+		if s.paused(t) {
 			continue
 		}
 		left := s.reported(t)
@@ -131,7 +131,7 @@ func (s *standbys) needs(t int32) int32 {
 func (s *standbys) addMissing() {
 	lacking := s.int32s.take(len(s.copied))[:0]
 	for _, t := range s.copied {
-		if !s.waits(t) && s.keeps[t] < s.needs(t) {
+		if !s.paused(t) && s.taken[t] < s.needs(t) {
 			lacking = append(lacking, t)
 		}
 	}
@@ -142,7 +142,7 @@ func (s *standbys) addMissing() {
 	lightest := lightest{s: s}
 	for pass := range int32(s.width) {
 		for _, t := range lacking {
-			if s.keeps[t] > pass || s.keeps[t] >= s.needs(t) {
+			if s.taken[t] > pass || s.taken[t] >= s.needs(t) {
 				continue
 			}
 			if i := lightest.newHolder(t); i != none {

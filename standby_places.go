@@ -12,13 +12,13 @@ type standbys struct {
 	*plan
 	copied  []int32 // the tasks that have or should have a copy, ascending; not those that are whole
 	width   int     // at most so many standbys a task
-	kept    []int32 // by task, width places each: the instances that keep a standby
-	keeps   []int32 // by task, how many of its places are taken
+	places  []int32 // by task, width places each: the instances that keep a standby
+	taken   []int32 // by task, how many of its places are taken
 	wanted  []int32 // by task, how many standbys it can have; nil where none are configured
 	count   []int64 // by instance, the standbys it keeps
 	total   int64   // the standbys wanted in all
 	lo, hi  []int64 // by instance, the fair range of count
-	holds   []int32 // by member, how many standbys of whole tasks it has, see findWhole; nil where none is looked for
+	wholes  []int32 // by member, how many standbys of whole tasks it has, see findWhole; nil where none is looked for
 	pairs   []int32 // by instance of the active task, then of its standby; nil until asked for, or where there are too many instances
 	tags    []int32 // by instance, then SpreadTags: the number of the value
 	groups  []int32 // by instance, the first instance with the same values
@@ -30,10 +30,10 @@ type standbys struct {
 
 // of returns the instances that keep a standby of the task.
 func (s *standbys) of(t int32) []int32 {
-	if s.keeps == nil {
+	if s.taken == nil {
 		return nil
 	}
-	return s.kept[int(t)*s.width:][:s.keeps[t]]
+	return s.places[int(t)*s.width:][:s.taken[t]]
 }
 
 // mayKeep reports whether instance i may keep a standby of the task beside those it has (I4, I5).
@@ -69,8 +69,8 @@ func (s *standbys) wants(t int32) int32 {
 
 // put makes instance i keep a standby of the task. Its count is the caller's.
 func (s *standbys) put(t, i int32) {
-	s.kept[int(t)*s.width+int(s.keeps[t])] = i
-	s.keeps[t]++
+	s.places[int(t)*s.width+int(s.taken[t])] = i
+	s.taken[t]++
 	s.pair(t, i, 1)
 }
 
@@ -94,8 +94,8 @@ func (s *standbys) countPairs() {
 	}
 	for t := range s.topology.size() {
 		if s.isWhole(t) {
-			for _, m := range s.heldBy(t) {
-				s.pair(t, s.instanceBy[m-1], 1)
+			for _, c := range s.holdersOf(t) {
+				s.pair(t, s.instanceBy[c.member()], 1)
 			}
 		}
 	}
@@ -134,10 +134,10 @@ func (s *standbys) withoutPlace(t int32, k int) []int32 {
 // moveTo lets instance i keep the standby of place k.
 func (s *standbys) moveTo(t int32, k int, i int32) {
 	if s.shifted == nil {
-		s.shifted = make([]bool, len(s.keeps))
+		s.shifted = make([]bool, len(s.taken))
 	}
 	s.shifted[t] = true
-	place := &s.kept[int(t)*s.width+k]
+	place := &s.places[int(t)*s.width+k]
 	s.count[*place]--
 	s.pair(t, *place, -1)
 	*place = i
@@ -160,4 +160,4 @@ func (s *standbys) lagAt(t, i int32) uint64 {
 }
 
 // isWhole reports whether findWhole has found the task to be whole.
-func (s *standbys) isWhole(t int32) bool { return s.holds != nil && s.heldBy(t)[0] > 0 }
+func (s *standbys) isWhole(t int32) bool { return s.wholes != nil && s.holdersOf(t).named() }

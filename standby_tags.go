@@ -47,7 +47,7 @@ func (s *standbys) improveTags() {
 	}
 	s.countPairs()
 	for _, t := range s.copied {
-		if s.waits(t) {
+		if s.paused(t) {
 			continue
 		}
 		for k, i := range s.of(t) {

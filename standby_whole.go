@@ -5,13 +5,13 @@ import "slices"
 // findTasks collects the tasks that need a look: where standbys are configured all stateful ones but the whole ones, else those
 // that have a copy or a learner.
 func (s *standbys) findTasks() {
-	if s.held == nil && s.config.Standbys == 0 {
+	if !s.anyCopies() && s.config.Standbys == 0 {
 		s.copied = slices.Clone(s.learned)
 		slices.Sort(s.copied)
 		s.copied = slices.Compact(s.copied)
 		return
 	}
-	if s.held != nil && s.config.Standbys > 0 && s.config.Standbys <= maxWhole && len(s.config.SpreadTags) == 0 && !s.allLeave {
+	if s.anyCopies() && s.config.Standbys > 0 && s.config.Standbys <= maxWhole && len(s.config.SpreadTags) == 0 && !s.allLeave {
 		s.findWhole()
 		return
 	}
@@ -28,9 +28,9 @@ func (s *standbys) findTasks() {
 }
 
 // findWhole finds the tasks that stay with an owner that stays and have exactly the standbys they want, on other instances that
-// stay, and counts those. Of the others heldBy no longer says who has the copies.
+// stay, and counts those. Of the others, holders only know how many copies there are.
 func (s *standbys) findWhole() {
-	s.holds = s.int32s.zeros(len(s.members))
+	s.wholes = s.int32s.zeros(len(s.members))
 	homes := s.homes()
 	quiet := s.learning == nil && len(s.revocations) == 0
 	for k, sub := range s.topology.subs {
@@ -41,19 +41,19 @@ func (s *standbys) findWhole() {
 		owner, status := s.owner[first:end], s.status[first:end]
 		for i, d := range s.dest[first:end] {
 			t := first + int32(i)
-			held := s.heldBy(t)
+			held := s.holdersOf(t)
 			o, ok := d.member()
 			if !ok || o != owner[i] || status[i] != decided || !apart(held, homes, homes[o]) || !quiet && s.changes(t) {
-				held[0] = -numCopies(held)
+				held.forget()
 				s.copied = append(s.copied, t)
 				continue
 			}
-			for _, m := range held {
-				s.holds[m-1]++
+			for _, c := range held {
+				s.wholes[c.member()]++
 			}
 		}
 	}
-	for m, n := range s.holds {
+	for m, n := range s.wholes {
 		s.count[s.instanceBy[m]] += int64(n)
 		s.total += int64(n)
 	}
@@ -72,16 +72,17 @@ func (s *standbys) homes() []int32 {
 
 // apart reports whether held are members that copies may stay with, no two of them on one instance and none on the instance at,
 // which stays.
-func apart(held, homes []int32, at int32) bool {
+func apart(held holders, homes []int32, at int32) bool {
 	if at == none {
 		return false
 	}
-	for k, m := range held {
-		if m <= 0 || homes[m-1] == none || homes[m-1] == at {
+	for k, c := range held {
+		m := c.member()
+		if m < 0 || homes[m] == none || homes[m] == at {
 			return false
 		}
 		for _, other := range held[:k] {
-			if homes[other-1] == homes[m-1] {
+			if homes[other.member()] == homes[m] {
 				return false
 			}
 		}
@@ -97,31 +98,31 @@ func (s *standbys) changes(t int32) bool {
 // makeRoom makes the arrays for tasks that are not whole.
 func (s *standbys) makeRoom() {
 	n := int(s.topology.size())
-	s.keeps, s.wanted = s.int32s.zeros(n), s.int32s.zeros(n)
-	s.kept = s.int32s.take(n * s.width)
+	s.taken, s.wanted = s.int32s.zeros(n), s.int32s.zeros(n)
+	s.places = s.int32s.take(n * s.width)
 }
 
 // openWhole makes whole tasks like all others, for when their standbys are to be moved after all.
 func (s *standbys) openWhole() {
-	if s.holds == nil {
+	if s.wholes == nil {
 		return
 	}
-	if s.keeps == nil {
+	if s.taken == nil {
 		s.makeRoom()
 	}
-	s.copied = append(s.int32s.take(len(s.copied) + sum(s.holds)/s.width)[:0], s.copied...)
+	s.copied = append(s.int32s.take(len(s.copied) + sum(s.wholes)/s.width)[:0], s.copied...)
 	for t := range s.topology.size() {
 		if !s.isWhole(t) {
 			continue
 		}
-		held := s.heldBy(t)
+		held := s.holdersOf(t)
 		s.copied = append(s.copied, t)
 		s.wanted[t] = int32(s.width)
-		for _, m := range held {
-			s.put(t, s.instanceBy[m-1])
+		for _, c := range held {
+			s.put(t, s.instanceBy[c.member()])
 		}
-		held[0] = -numCopies(held)
+		held.forget()
 	}
 	slices.Sort(s.copied)
-	s.holds, s.pairs = nil, nil // counted anew with the others
+	s.wholes, s.pairs = nil, nil // counted anew with the others
 }

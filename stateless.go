@@ -89,7 +89,7 @@ func (h *history) somebodyIdle() bool {
 	}
 	busy := h.bools.zeros(len(h.instances))
 	for i := range h.memory.prev.Members {
-		if at := h.memory.holders[h.memory.holderOf[i]].present; at != none && len(h.memory.prev.Members[i].Active) > 0 {
+		if at := h.memory.instances[h.memory.instanceOf[i]].present; at != none && len(h.memory.prev.Members[i].Active) > 0 {
 			busy[at] = true
 		}
 	}
@@ -134,7 +134,7 @@ func (m *mover) shed(have, target counts) {
 			}
 		}
 	}
-	tasks := m.tasksOf(m.kind, have, most, func(t int32) bool { return m.owner[t] != none && m.running(t) && !m.waits(t) })
+	tasks := m.tasksOf(m.kind, have, most, func(t int32) bool { return m.owner[t] != none && m.running(t) && !m.paused(t) })
 	p := &picker{dealer: &m.dealer, memberTasks: m.memberTasks}
 	for i := range m.instances {
 		if len(tasks[i]) == 0 {
