@@ -121,6 +121,8 @@ func TestBrokerMigration(t *testing.T) {
 	assert.Len(t, members, 2)
 }
 
+func TestBrokerMigrationFromEager(t *testing.T) { realCluster(t).migrateFromEager() }
+
 // Kafka's own command-line tool reads the group: its protocol, its members and who owns what.
 func TestBrokerConsumerGroupsTool(t *testing.T) {
 	c := realCluster(t)

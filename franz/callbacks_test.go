@@ -201,3 +201,34 @@ func TestVirtualTransactionSession(t *testing.T) {
 			"its callbacks around those of Opts are in order: %s", b.State().Trouble())
 	})
 }
+
+// Every member's time in OnChange is part of everybody's hand-over: a task that has stopped starts in the next round, and a round
+// waits for all.
+func TestVirtualSlowOnChange(t *testing.T) {
+	const slow = 700 * time.Millisecond
+	bubble(t, func(c *cluster) {
+		t := c.t
+		quick := c.start("a")
+		c.settled(time.Minute, 1)
+		c.start("b", func(s *settings) {
+			change := s.config.OnChange
+			s.config.OnChange = func(st franz.State) {
+				time.Sleep(slow)
+				change(st)
+			}
+		})
+		c.settled(time.Minute, 2)
+		c.monitor.reset()
+		before := quick.owned()
+		c.start("c")
+		c.settled(time.Minute, 3)
+		moved := 0
+		for _, task := range c.movedTasks() {
+			if contains(before, task) { // from one that is quick to one that is
+				moved++
+				assert.InDelta(t, slow, c.monitor.paused[task], float64(shortly))
+			}
+		}
+		assert.Positive(t, moved)
+	})
+}

@@ -141,15 +141,11 @@ func TestVirtualMigration(t *testing.T) {
 			}
 			plain = func(*settings) {}
 		}
-		describe := kmsg.NewPtrDescribeGroupsRequest()
-		describe.Groups = []string{c.groupID}
-		admin := c.admin()
-		defer admin.Close()
-		resp, err := describe.RequestWith(t.Context(), admin)
-		require.NoError(t, err)
-		assert.Equal(t, franz.Protocol, resp.Groups[0].Protocol)
+		assert.Equal(t, franz.Protocol, c.protocol())
 	})
 }
+
+func TestVirtualMigrationFromEager(t *testing.T) { bubble(t, (*cluster).migrateFromEager) }
 
 // garbled is user data that nobody can read.
 var garbled = []byte("no report")
