@@ -14,10 +14,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// The README shows what stands between the marks; go test ./internal/figures -rewrite copies it there.
-
-// usage
-
 // service runs the tasks that its member owns in one loop, and replays changelogs in another.
 type service struct {
 	balancer *franz.Balancer
@@ -125,8 +121,6 @@ func (s *service) stop() error {
 func partitionOf(task assignor.TaskID) map[string][]int32 {
 	return map[string][]int32{"orders": {task.Partition}}
 }
-
-// end of usage
 
 // A service scales from one instance to two and back to one while records come in. None is lost, and none is processed twice.
 func Example_service() {
