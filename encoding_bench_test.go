@@ -1,11 +1,13 @@
 //go:build go1.24
 
-package assignor
+package assignor_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/incremental-rebalance/assignor"
 )
 
 // BenchmarkEncodingSize prints a table of what all members' payloads take, without a memory, and all their reports, and what else
@@ -28,7 +30,7 @@ func BenchmarkEncodingSize(b *testing.B) {
 			b.Run(name, func(b *testing.B) {
 				a := spreadGroup(s, c.tasks, c.members, c.subtopologies)
 				for b.Loop() {
-					_, _, _ = a.encodeMembers()
+					_, _ = a.EncodeMembers()
 				}
 				payloads, reports := payloadBytes(b, a), size(reportsOf(b, a))
 				bound := boundOf(a, c.tasks/c.subtopologies)
@@ -44,11 +46,11 @@ func BenchmarkEncodingSize(b *testing.B) {
 }
 
 // reportsOf returns what the members of an assignment report when they run their active tasks; as many as there are keepers echo it.
-func reportsOf(b *testing.B, a *Assignment) (reports [][]byte) {
+func reportsOf(b *testing.B, a *assignor.Assignment) (reports [][]byte) {
 	b.Helper()
 	for i, ma := range a.Members {
-		m := Member{ID: ma.Member, Generation: ma.Generation, Active: ma.Active}
-		if i < MemoryKeepers {
+		m := assignor.Member{ID: ma.Member, Generation: ma.Generation, Active: ma.Active}
+		if i < assignor.MemoryKeepers {
 			m.Memory = a
 		}
 		data, err := m.MarshalBinary()
@@ -83,20 +85,20 @@ func BenchmarkDecodeReports(b *testing.B) {
 		for _, c := range []struct{ tasks, members int }{{10_000, 100}, {100_000, 1000}} {
 			a := spreadGroup(s, c.tasks, c.members, 10)
 			reports := reportsOf(b, a)
-			var r ReportDecoder
+			var r assignor.ReportDecoder
 			for _, by := range []struct {
 				name   string
 				known  int32
-				decode func(data []byte) (Member, error)
+				decode func(data []byte) (assignor.Member, error)
 			}{
-				{"UnmarshalBinary", 0, func(data []byte) (m Member, err error) { return m, m.UnmarshalBinary(data) }},
-				{"ReportDecoder", 0, func(data []byte) (Member, error) { return r.Decode(data) }},
-				{"ReportDecoder,known", a.Generation, func(data []byte) (Member, error) { return r.Decode(data) }},
+				{"UnmarshalBinary", 0, func(data []byte) (m assignor.Member, err error) { return m, m.UnmarshalBinary(data) }},
+				{"ReportDecoder", 0, func(data []byte) (assignor.Member, error) { return r.Decode(data) }},
+				{"ReportDecoder,known", a.Generation, func(data []byte) (assignor.Member, error) { return r.Decode(data) }},
 			} {
 				b.Run(fmt.Sprintf("spread=%s/tasks=%d/members=%d/by=%s", s.name, c.tasks, c.members, by.name), func(b *testing.B) {
 					b.ReportAllocs()
 					for b.Loop() {
-						r = ReportDecoder{Known: by.known}
+						r = assignor.ReportDecoder{Known: by.known}
 						for _, data := range reports {
 							if _, err := by.decode(data); err != nil {
 								b.Fatal(err)

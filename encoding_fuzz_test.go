@@ -1,4 +1,4 @@
-package assignor
+package assignor_test
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/incremental-rebalance/assignor"
 )
 
 // The fuzzers of the decoders take any bytes. What they return is valid, costs a small multiple of itself, and is encoded
@@ -55,7 +57,7 @@ func checkDecoder(t *testing.T, kind string, data []byte) {
 	v.checkValid(t)
 	again, err := v.encode()
 	require.NoError(t, err)
-	if skippedFields(kind, data) == 0 {
+	if assignor.SkippedFields(kind, data) == 0 {
 		require.Equal(t, data, again)
 		return
 	}
@@ -68,7 +70,7 @@ func checkDecoder(t *testing.T, kind string, data []byte) {
 // checkReportDecoder checks that a ReportDecoder that has read something else before reads data as UnmarshalBinary does.
 func checkReportDecoder(t *testing.T, data []byte, want decoded, wantErr error) {
 	t.Helper()
-	var r ReportDecoder
+	var r assignor.ReportDecoder
 	other, err := newGenerator(1).member().MarshalBinary()
 	require.NoError(t, err)
 	_, err = r.Decode(other)
@@ -82,42 +84,28 @@ func checkReportDecoder(t *testing.T, data []byte, want decoded, wantErr error) 
 
 // decoded is a value of any kind and what came with it.
 type decoded struct {
-	member *Member
-	ma     *MemberAssignment
-	memory *Assignment
+	member *assignor.Member
+	ma     *assignor.MemberAssignment
+	memory *assignor.Assignment
 }
 
 func decodeValue(kind string, data []byte) (v decoded, err error) {
 	switch kind {
 	case "report":
-		v.member = new(Member)
+		v.member = new(assignor.Member)
 		err = v.member.UnmarshalBinary(data)
 	case "assignment":
-		var ma MemberAssignment
-		ma, v.memory, err = Decode(data)
+		var ma assignor.MemberAssignment
+		ma, v.memory, err = assignor.Decode(data)
 		v.ma = &ma
 	case "memory":
-		v.memory = new(Assignment)
+		v.memory = new(assignor.Assignment)
 		err = v.memory.UnmarshalBinary(data)
 	}
 	if err != nil {
 		return decoded{}, err
 	}
 	return v, nil
-}
-
-// skippedFields returns how many fields of the data have tags that nobody knows.
-func skippedFields(kind string, data []byte) int {
-	d := newDecoder(data)
-	switch kind {
-	case "report":
-		d.report()
-	case "assignment":
-		d.assignment()
-	case "memory":
-		d.memory()
-	}
-	return d.skipped
 }
 
 func (v decoded) encode() ([]byte, error) {
@@ -131,11 +119,11 @@ func (v decoded) encode() ([]byte, error) {
 }
 
 // lists returns all lists of tasks in v, one a row.
-func (v decoded) lists() (lists [][]TaskID) {
+func (v decoded) lists() (lists [][]assignor.TaskID) {
 	if m := v.member; m != nil {
 		lists = append(lists, m.Active, m.Revoked)
-		for _, copies := range [][]Replica{m.Learners, m.Standbys} {
-			var tasks []TaskID
+		for _, copies := range [][]assignor.Replica{m.Learners, m.Standbys} {
+			var tasks []assignor.TaskID
 			for _, c := range copies {
 				tasks = append(tasks, c.Task)
 			}
@@ -169,7 +157,7 @@ func (v decoded) tasks() (n int) {
 
 func (v decoded) checkValid(t *testing.T) {
 	t.Helper()
-	require.LessOrEqual(t, v.tasks(), MaxTasks)
+	require.LessOrEqual(t, v.tasks(), assignor.MaxTasks)
 	for _, list := range v.lists() {
 		require.Equal(t, len(list), cap(list))
 		for i, task := range list {
@@ -199,7 +187,7 @@ func FuzzEncode(f *testing.F) {
 		}
 		payloads, err := a.Encode(limit)
 		if err != nil {
-			require.ErrorIs(t, err, ErrPayloadTooLarge)
+			require.ErrorIs(t, err, assignor.ErrPayloadTooLarge)
 			return
 		}
 		if limit != 0 {
@@ -207,7 +195,7 @@ func FuzzEncode(f *testing.F) {
 		}
 		require.Len(t, payloads, len(a.Members))
 		for i, payload := range payloads {
-			ma, _, err := Decode(payload)
+			ma, _, err := assignor.Decode(payload)
 			require.NoError(t, err)
 			want := a.Members[i]
 			if want.Version == 1 {

@@ -1,4 +1,4 @@
-package assignor
+package assignor_test
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/incremental-rebalance/assignor"
 )
 
 // generator makes random valid values.
@@ -37,7 +39,7 @@ func (g generator) number() int32 {
 }
 
 // set returns tasks of one subtopology, of one of the patterns that the forms are made for.
-func (g generator) set(subtopology int32) []TaskID {
+func (g generator) set(subtopology int32) []assignor.TaskID {
 	first, step := g.Int31n(1<<g.Intn(20)), int32(1)
 	if g.one(3) {
 		step = 1 + g.Int31n(1<<g.Intn(12))
@@ -46,19 +48,19 @@ func (g generator) set(subtopology int32) []TaskID {
 	if g.one(4) {
 		holes = 0
 	}
-	var tasks []TaskID
+	var tasks []assignor.TaskID
 	for p := int64(first); len(tasks) < n && p <= math.MaxInt32; p += int64(step) {
 		if holes > 0 && g.one(11-holes) {
 			p += int64(step) * int64(g.Intn(sparse))
 		}
 		if p <= math.MaxInt32 {
-			tasks = append(tasks, TaskID{subtopology, int32(p)})
+			tasks = append(tasks, id(subtopology, int32(p)))
 		}
 	}
 	return tasks
 }
 
-func (g generator) tasks() (tasks []TaskID) {
+func (g generator) tasks() (tasks []assignor.TaskID) {
 	if g.one(3) {
 		return nil
 	}
@@ -82,13 +84,13 @@ func (g generator) duration() time.Duration {
 	return 0
 }
 
-func (g generator) replicas() (replicas []Replica) {
+func (g generator) replicas() (replicas []assignor.Replica) {
 	same, lagging := g.one(3), 1+g.Intn(12)
 	lag, age := g.Int63n(3)-1, g.duration()
 	for _, t := range g.tasks() {
-		r := Replica{t, lag, age}
+		r := assignor.Replica{t, lag, age}
 		if !same {
-			r = Replica{Task: t}
+			r = assignor.Replica{Task: t}
 			if g.one(lagging) {
 				r.Lag = g.Int63n(1<<g.Intn(60)) - 1
 			}
@@ -101,8 +103,8 @@ func (g generator) replicas() (replicas []Replica) {
 	return slices.Clip(replicas)
 }
 
-func (g generator) member() Member {
-	m := Member{
+func (g generator) member() assignor.Member {
+	m := assignor.Member{
 		ID: g.name(), Instance: g.name(), Capacity: g.number(), Version: uint8(g.Intn(5)), Generation: g.number(),
 		Leaving: g.one(2), Active: g.tasks(), Revoked: g.tasks(), Learners: g.replicas(), Standbys: g.replicas(),
 	}
@@ -118,8 +120,8 @@ func (g generator) member() Member {
 	return m
 }
 
-func (g generator) memberAssignment() MemberAssignment {
-	ma := MemberAssignment{
+func (g generator) memberAssignment() assignor.MemberAssignment {
+	ma := assignor.MemberAssignment{
 		Member: g.name(), Instance: g.name(), Leaving: g.one(2), Version: uint8(g.Intn(5)), Generation: g.number(), FollowUp: g.one(2),
 		Active: g.tasks(), Revoke: g.tasks(), Learners: g.tasks(), Standbys: g.tasks(),
 	}
@@ -135,8 +137,8 @@ func (g generator) memberAssignment() MemberAssignment {
 }
 
 // assignment returns one that has only what a memory keeps, so that it comes back equal.
-func (g generator) assignment() *Assignment {
-	a := &Assignment{Generation: g.number()}
+func (g generator) assignment() *assignor.Assignment {
+	a := &assignor.Assignment{Generation: g.number()}
 	seen := map[string]bool{}
 	for n := g.Intn(20); n > 0; n-- {
 		ma := g.memberAssignment()
@@ -146,25 +148,25 @@ func (g generator) assignment() *Assignment {
 		}
 		seen[ma.Member] = true
 	}
-	slices.SortFunc(a.Members, func(x, y MemberAssignment) int { return strings.Compare(x.Member, y.Member) })
+	slices.SortFunc(a.Members, func(x, y assignor.MemberAssignment) int { return strings.Compare(x.Member, y.Member) })
 	a.Members = slices.Clip(a.Members)
 	for n := max(g.Intn(6)-3, 0); n > 0; n-- {
 		name := fmt.Sprintf("gone-%d", 9-n)
-		a.Departed = append(a.Departed, Departure{Instance: name, Absent: g.duration(), Tasks: g.tasks()})
+		a.Departed = append(a.Departed, assignor.Departure{Instance: name, Absent: g.duration(), Tasks: g.tasks()})
 	}
 	a.Departed = slices.Clip(a.Departed)
 	return a
 }
 
 // group returns an assignment of n tasks, spread at random over members on two instances each.
-func (g generator) group(members, n int) *Assignment {
-	a := &Assignment{Generation: 7, Members: make([]MemberAssignment, members)}
+func (g generator) group(members, n int) *assignor.Assignment {
+	a := &assignor.Assignment{Generation: 7, Members: make([]assignor.MemberAssignment, members)}
 	for i := range a.Members {
-		a.Members[i] = MemberAssignment{Member: fmt.Sprintf("worker-%05d", i), Instance: fmt.Sprintf("h%d", i/2), Generation: 7}
+		a.Members[i] = assignor.MemberAssignment{Member: fmt.Sprintf("worker-%05d", i), Instance: fmt.Sprintf("h%d", i/2), Generation: 7}
 	}
 	for p := range n {
 		ma := &a.Members[g.Intn(members)]
-		ma.Active = append(ma.Active, TaskID{0, int32(p)})
+		ma.Active = append(ma.Active, id(0, int32(p)))
 	}
 	for i := range a.Members {
 		a.Members[i].Active = slices.Clip(a.Members[i].Active)

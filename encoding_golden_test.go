@@ -1,6 +1,7 @@
-package assignor
+package assignor_test
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"os"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/incremental-rebalance/assignor"
 )
 
 // TestEncodingGolden reads testdata/encoding, which documents the format and never changes. A step is a line with the kind of
@@ -31,10 +34,10 @@ func TestEncodingGolden(t *testing.T) {
 			}
 			for n := range step.data {
 				_, _, err := decodeAny(step.kind, step.data[:n:n])
-				require.ErrorIs(t, err, ErrCorrupt, "the first %d of %d bytes", n, len(step.data))
+				require.ErrorIs(t, err, assignor.ErrCorrupt, "the first %d of %d bytes", n, len(step.data))
 			}
 			_, _, err = decodeAny(step.kind, append(slices.Clone(step.data), 0))
-			require.ErrorIs(t, err, ErrCorrupt, "one byte too many")
+			require.ErrorIs(t, err, assignor.ErrCorrupt, "one byte too many")
 		})
 	}
 }
@@ -96,14 +99,14 @@ func decodeAny(kind string, data []byte) (words string, again []byte, err error)
 	var b strings.Builder
 	switch kind {
 	case "report":
-		var m Member
+		var m assignor.Member
 		if err := m.UnmarshalBinary(data); err != nil {
 			return "", nil, err
 		}
 		describeMember(&b, m)
 		again, err = m.MarshalBinary()
 	case "assignment":
-		ma, memory, err := Decode(data)
+		ma, memory, err := assignor.Decode(data)
 		if err != nil {
 			return "", nil, err
 		}
@@ -111,7 +114,7 @@ func decodeAny(kind string, data []byte) (words string, again []byte, err error)
 		again, err = encodeDecoded(ma, memory)
 		return strings.TrimSuffix(b.String(), "\n"), again, err
 	case "memory":
-		var a Assignment
+		var a assignor.Assignment
 		if err := a.UnmarshalBinary(data); err != nil {
 			return "", nil, err
 		}
@@ -123,18 +126,31 @@ func decodeAny(kind string, data []byte) (words string, again []byte, err error)
 	return strings.TrimSuffix(b.String(), "\n"), again, err
 }
 
+// What encoding.go says of tagged fields: the bit that tells of them, in the second byte of the flags, and the tag of a memory.
+const (
+	taggedFields = 0x80
+	tagMemory    = 1
+)
+
+// appendField appends a tagged field.
+func appendField(b []byte, tag uint64, content []byte) []byte {
+	b = binary.AppendUvarint(b, tag)
+	b = binary.AppendUvarint(b, uint64(len(content)))
+	return append(b, content...)
+}
+
 // encodeDecoded returns the payload that holds what Decode returned.
-func encodeDecoded(ma MemberAssignment, memory *Assignment) ([]byte, error) {
+func encodeDecoded(ma assignor.MemberAssignment, memory *assignor.Assignment) ([]byte, error) {
 	data, err := ma.MarshalBinary()
 	if err != nil || memory == nil {
 		return data, err
 	}
 	content, err := memory.MarshalBinary()
-	data[2] |= flagFields >> 8
+	data[2] |= taggedFields
 	return appendField(append(data, 1), tagMemory, content), err
 }
 
-func describeMember(b *strings.Builder, m Member) {
+func describeMember(b *strings.Builder, m assignor.Member) {
 	fmt.Fprintf(b, "ID: %q\n", m.ID)
 	describe(b, "Instance: %q\n", m.Instance)
 	describe(b, "Capacity: %d\n", m.Capacity)
@@ -153,7 +169,7 @@ func describeMember(b *strings.Builder, m Member) {
 	}
 }
 
-func describeMemberAssignment(b *strings.Builder, ma MemberAssignment, memory *Assignment) {
+func describeMemberAssignment(b *strings.Builder, ma assignor.MemberAssignment, memory *assignor.Assignment) {
 	fmt.Fprintf(b, "Member: %q\n", ma.Member)
 	describe(b, "Instance: %q\n", ma.Instance)
 	describe(b, "Leaving: %t\n", ma.Leaving)
@@ -171,7 +187,7 @@ func describeMemberAssignment(b *strings.Builder, ma MemberAssignment, memory *A
 	}
 }
 
-func describeMemory(b *strings.Builder, indent string, a *Assignment) {
+func describeMemory(b *strings.Builder, indent string, a *assignor.Assignment) {
 	describe(b, indent+"Generation: %d\n", a.Generation)
 	for _, ma := range a.Members {
 		fmt.Fprintf(b, "%sMember: %q", indent, ma.Member)
@@ -196,8 +212,12 @@ func describe[T comparable](b *strings.Builder, format string, value T) {
 	}
 }
 
-func taskWords(tasks []TaskID) string {
-	return strings.Trim(string(appendTaskList(nil, tasks)), "[]")
+func taskWords(tasks []assignor.TaskID) string {
+	words := make([]string, len(tasks))
+	for i, task := range tasks {
+		words[i] = task.String()
+	}
+	return strings.Join(words, ", ")
 }
 
 func tagWords(tags map[string]string) string {
@@ -209,11 +229,11 @@ func tagWords(tags map[string]string) string {
 	return strings.Join(words, " ")
 }
 
-func replicaWords(replicas []Replica) string {
+func replicaWords(replicas []assignor.Replica) string {
 	var words []string
 	for _, r := range replicas {
 		word := fmt.Sprintf("%v lag=%d", r.Task, r.Lag)
-		if r.Lag == UnknownLag {
+		if r.Lag == assignor.UnknownLag {
 			word = fmt.Sprintf("%v lag=unknown", r.Task)
 		}
 		if r.For != 0 {

@@ -1,4 +1,4 @@
-package assignor
+package assignor_test
 
 import (
 	"encoding/binary"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/incremental-rebalance/assignor"
 )
 
 // layout says who runs what in a group of a size test: of n tasks it returns the member that runs task i of the whole.
@@ -26,18 +28,18 @@ var (
 
 // spreadGroup returns a group whose members run the tasks of equal subtopologies. The contiguous spread gives each
 // member one run a subtopology.
-func spreadGroup(s layout, tasks, members, subtopologies int) *Assignment {
-	a := &Assignment{Generation: 300, Members: make([]MemberAssignment, members)}
+func spreadGroup(s layout, tasks, members, subtopologies int) *assignor.Assignment {
+	a := &assignor.Assignment{Generation: 300, Members: make([]assignor.MemberAssignment, members)}
 	for i := range a.Members {
 		name := fmt.Sprintf("worker-%05d", i)
-		a.Members[i] = MemberAssignment{Member: name, Instance: name, Version: CurrentVersion, Generation: 300}
+		a.Members[i] = assignor.MemberAssignment{Member: name, Instance: name, Version: assignor.CurrentVersion, Generation: 300}
 	}
 	rng := rand.New(rand.NewSource(1))
 	for sub := range subtopologies {
 		partitions := tasks / subtopologies
 		for p := range partitions {
 			ma := &a.Members[s.owner(rng, p, partitions, members)]
-			ma.Active = append(ma.Active, TaskID{int32(sub), int32(p)})
+			ma.Active = append(ma.Active, id(int32(sub), int32(p)))
 		}
 	}
 	return a
@@ -67,13 +69,13 @@ const (
 	streamsOwned        = 4
 )
 
-func boundOf(a *Assignment, partitions int) (b groupBound) {
+func boundOf(a *assignor.Assignment, partitions int) (b groupBound) {
 	for i := range a.Members {
 		b.names += len(a.Members[i].Member)
 		b.streams += streamsMember
 		b.subscription += streamsSubscription
 		for tasks := a.Members[i].Active; len(tasks) > 0; {
-			n := firstSet(tasks, nil).Len
+			n := sameSubtopology(tasks)
 			b.sets++
 			b.entropy += log2Choose(partitions, n) / 8
 			b.uvarints += uvarintBytes(tasks[:n])
@@ -86,12 +88,21 @@ func boundOf(a *Assignment, partitions int) (b groupBound) {
 	return b
 }
 
+// sameSubtopology returns how many of the first tasks are of one subtopology.
+func sameSubtopology(tasks []assignor.TaskID) int {
+	n := 1
+	for n < len(tasks) && tasks[n].Subtopology == tasks[0].Subtopology {
+		n++
+	}
+	return n
+}
+
 func log2Choose(n, k int) float64 {
 	lgamma := func(x int) float64 { v, _ := math.Lgamma(float64(x) + 1); return v }
 	return (lgamma(n) - lgamma(k) - lgamma(n-k)) / math.Ln2
 }
 
-func uvarintBytes(tasks []TaskID) int {
+func uvarintBytes(tasks []assignor.TaskID) int {
 	b := binary.AppendUvarint(nil, uint64(tasks[0].Subtopology))
 	b = binary.AppendUvarint(b, uint64(len(tasks)))
 	last := int32(0)
@@ -103,9 +114,9 @@ func uvarintBytes(tasks []TaskID) int {
 }
 
 // payloadBytes returns the size of a group's payloads without any memory.
-func payloadBytes(tb testing.TB, a *Assignment) int {
+func payloadBytes(tb testing.TB, a *assignor.Assignment) int {
 	tb.Helper()
-	payloads, _, err := a.encodeMembers()
+	payloads, err := a.EncodeMembers()
 	require.NoError(tb, err)
 	return size(payloads)
 }
@@ -126,9 +137,9 @@ func TestRandomSpreadUnderOneMegabyte(t *testing.T) {
 	a := spreadGroup(randomSpread, 650_000, 1000, 10)
 	payloads, err := a.Encode(0)
 	require.NoError(t, err)
-	assert.LessOrEqual(t, size(payloads), MaxPayload)
+	assert.LessOrEqual(t, size(payloads), assignor.MaxPayload)
 	for i, payload := range payloads {
-		ma, _, err := Decode(payload)
+		ma, _, err := assignor.Decode(payload)
 		require.NoError(t, err)
 		require.Equal(t, a.Members[i], ma)
 	}
@@ -149,24 +160,24 @@ func TestSizeOfRegularSpreads(t *testing.T) {
 
 // standbyGroup returns what the members of a group report and get: tasks spread at random, one standby each, learners on a
 // tenth, and one lag in ten that is not 0.
-func standbyGroup(tasks, members, subtopologies int) (reports []Member, a *Assignment) {
+func standbyGroup(tasks, members, subtopologies int) (reports []assignor.Member, a *assignor.Assignment) {
 	a = spreadGroup(randomSpread, tasks, members, subtopologies)
 	rng := rand.New(rand.NewSource(2))
 	lag := func() int64 { return max(0, rng.Int63n(100_000)-90_000) * int64(rng.Intn(100)+1) }
-	reports = make([]Member, members)
+	reports = make([]assignor.Member, members)
 	for i, ma := range a.Members {
-		reports[i] = Member{ID: ma.Member, Instance: ma.Instance, Capacity: 1, Version: ma.Version, Generation: ma.Generation, Active: ma.Active}
+		reports[i] = assignor.Member{ID: ma.Member, Instance: ma.Instance, Capacity: 1, Version: ma.Version, Generation: ma.Generation, Active: ma.Active}
 	}
 	for sub := range subtopologies {
 		for p := range tasks / subtopologies {
-			task := TaskID{int32(sub), int32(p)}
+			task := id(int32(sub), int32(p))
 			i := rng.Intn(members)
 			a.Members[i].Standbys = append(a.Members[i].Standbys, task)
-			reports[i].Standbys = append(reports[i].Standbys, Replica{Task: task, Lag: lag()})
+			reports[i].Standbys = append(reports[i].Standbys, assignor.Replica{Task: task, Lag: lag()})
 			if rng.Intn(10) == 0 {
 				i = rng.Intn(members)
 				a.Members[i].Learners = append(a.Members[i].Learners, task)
-				reports[i].Learners = append(reports[i].Learners, Replica{Task: task, Lag: lag(), For: 30 * time.Second})
+				reports[i].Learners = append(reports[i].Learners, assignor.Replica{Task: task, Lag: lag(), For: 30 * time.Second})
 			}
 		}
 	}
@@ -174,7 +185,7 @@ func standbyGroup(tasks, members, subtopologies int) (reports []Member, a *Assig
 }
 
 // streamsBytes is what Kafka Streams takes for the same group; its warm-ups are standbys.
-func streamsBytes(a *Assignment, partitions int) int {
+func streamsBytes(a *assignor.Assignment, partitions int) int {
 	b := boundOf(a, partitions)
 	n := b.streams + b.subscription
 	for i := range a.Members {

@@ -1,4 +1,4 @@
-package assignor
+package assignor_test
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/incremental-rebalance/assignor"
 )
 
 // A leader reads one of the memories that members echo, or none that it knows.
@@ -18,7 +20,7 @@ func TestReportDecoder(t *testing.T) {
 	g := newGenerator(3)
 	report := func(generation int32) []byte {
 		m := g.member()
-		m.Memory = &Assignment{Generation: generation, Members: []MemberAssignment{{Member: "S1", Generation: generation}}}
+		m.Memory = &assignor.Assignment{Generation: generation, Members: []assignor.MemberAssignment{{Member: "S1", Generation: generation}}}
 		data, err := m.MarshalBinary()
 		require.NoError(t, err)
 		return data
@@ -36,10 +38,10 @@ func TestReportDecoder(t *testing.T) {
 		{known: math.MaxInt32, echoed: []int32{1}, read: []bool{true}, thenHas: 1},
 		{known: 3, echoed: []int32{math.MaxInt32, -1, 4}, read: []bool{false, false, true}, thenHas: 4},
 	} {
-		r := ReportDecoder{Known: c.known}
+		r := assignor.ReportDecoder{Known: c.known}
 		for i, generation := range c.echoed {
 			data := report(generation)
-			var want Member
+			var want assignor.Member
 			require.NoError(t, want.UnmarshalBinary(data))
 			if !c.read[i] {
 				want.Memory = nil
@@ -54,24 +56,24 @@ func TestReportDecoder(t *testing.T) {
 
 // What a ReportDecoder skips it does not check, but the memory's beginning, which says how new it is.
 func TestReportDecoderCorrupt(t *testing.T) {
-	m := Member{ID: "A", Memory: &Assignment{Generation: 7, Members: []MemberAssignment{{Member: "A", Active: []TaskID{{0, 1}, {0, 5}}}}}}
+	m := assignor.Member{ID: "A", Memory: &assignor.Assignment{Generation: 7, Members: []assignor.MemberAssignment{{Member: "A", Active: []assignor.TaskID{id(0, 1), id(0, 5)}}}}}
 	data, err := m.MarshalBinary()
 	require.NoError(t, err)
 	end := bytes.Clone(data)
 	end[len(end)-1] = 0xff
-	r := ReportDecoder{Known: 7}
+	r := assignor.ReportDecoder{Known: 7}
 	_, err = r.Decode(end)
 	require.NoError(t, err)
 	r.Known = 6
 	_, err = r.Decode(end)
-	require.ErrorIs(t, err, ErrCorrupt)
+	require.ErrorIs(t, err, assignor.ErrCorrupt)
 	require.Equal(t, int32(6), r.Known)
 
 	begin := bytes.Clone(data)
-	begin[bytes.IndexByte(begin, kindMemory.header())] = 0x3f
+	begin[bytes.IndexByte(begin, 0x31)] = 0x3f
 	r.Known = 7
 	_, err = r.Decode(begin)
-	require.ErrorIs(t, err, ErrVersion)
+	require.ErrorIs(t, err, assignor.ErrVersion)
 	_, err = r.Decode(data)
 	require.NoError(t, err, "it reads on after an error")
 }
@@ -85,19 +87,19 @@ func TestEncodingRoundTrip(t *testing.T) {
 
 		data, err := m.MarshalBinary()
 		require.NoError(t, err, "seed %d", seed)
-		var m2 Member
+		var m2 assignor.Member
 		require.NoError(t, m2.UnmarshalBinary(data), "seed %d", seed)
 		require.Equal(t, m, m2, "seed %d", seed)
 
 		data, err = ma.MarshalBinary()
 		require.NoError(t, err, "seed %d", seed)
-		var ma2 MemberAssignment
+		var ma2 assignor.MemberAssignment
 		require.NoError(t, ma2.UnmarshalBinary(data), "seed %d", seed)
 		require.Equal(t, ma, ma2, "seed %d", seed)
 
 		data, err = a.MarshalBinary()
 		require.NoError(t, err, "seed %d", seed)
-		var a2 Assignment
+		var a2 assignor.Assignment
 		require.NoError(t, a2.UnmarshalBinary(data), "seed %d", seed)
 		require.Equal(t, *a, a2, "seed %d", seed)
 	}
@@ -126,29 +128,29 @@ func TestDecodeMutations(t *testing.T) {
 
 // What a member reports in no order, twice or with other negative lags than UnknownLag is put in order.
 func TestMarshalBinaryPutsInOrder(t *testing.T) {
-	m := Member{
+	m := assignor.Member{
 		ID:     "S1",
-		Active: []TaskID{{0, 10}, {0, 2}, {0, 10}},
-		Standbys: []Replica{
-			{Task: TaskID{1, 1}, Lag: UnknownLag, For: time.Second}, {Task: TaskID{0, 7}, Lag: -9},
-			{Task: TaskID{1, 1}, Lag: 7, For: 3 * time.Second}, {Task: TaskID{1, 1}, Lag: 7, For: 2 * time.Second},
+		Active: []assignor.TaskID{id(0, 10), id(0, 2), id(0, 10)},
+		Standbys: []assignor.Replica{
+			{Task: id(1, 1), Lag: assignor.UnknownLag, For: time.Second}, {Task: id(0, 7), Lag: -9},
+			{Task: id(1, 1), Lag: 7, For: 3 * time.Second}, {Task: id(1, 1), Lag: 7, For: 2 * time.Second},
 		},
 	}
 	before := fmt.Sprintf("%#v", m)
 	data, err := m.MarshalBinary()
 	require.NoError(t, err)
 	assert.Equal(t, before, fmt.Sprintf("%#v", m), "the caller's lists are as they were")
-	var got Member
+	var got assignor.Member
 	require.NoError(t, got.UnmarshalBinary(data))
-	assert.Equal(t, Member{
+	assert.Equal(t, assignor.Member{
 		ID:       "S1",
-		Active:   []TaskID{{0, 2}, {0, 10}},
-		Standbys: []Replica{{Task: TaskID{0, 7}, Lag: UnknownLag}, {Task: TaskID{1, 1}, Lag: 7, For: 2 * time.Second}},
+		Active:   []assignor.TaskID{id(0, 2), id(0, 10)},
+		Standbys: []assignor.Replica{{Task: id(0, 7), Lag: assignor.UnknownLag}, {Task: id(1, 1), Lag: 7, For: 2 * time.Second}},
 	}, got)
 }
 
 func TestMarshalBinaryErrors(t *testing.T) {
-	everything := make([]TaskID, MaxTasks)
+	everything := make([]assignor.TaskID, assignor.MaxTasks)
 	for i := range everything {
 		everything[i].Partition = int32(i)
 	}
@@ -157,18 +159,18 @@ func TestMarshalBinaryErrors(t *testing.T) {
 		want  error
 		text  string
 	}{
-		{Member{ID: "S1", Active: []TaskID{{0, -1}}}, ErrMember, "assignor: invalid member: S1: 0_-1 is no task: negative"},
-		{Member{ID: "S1", Learners: []Replica{{Task: TaskID{-1, 0}}}}, ErrMember, "assignor: invalid member: S1: -1_0 is no task: negative"},
-		{Member{Standbys: []Replica{{Task: TaskID{-1, 0}}}}, ErrMember, "assignor: invalid member: without a name: -1_0 is no task: negative"},
-		{MemberAssignment{Member: "S1", Handover: []TaskID{{0, 1}}}, ErrMember, "assignor: invalid member: S1: Handover 0_1 is not in Active"},
-		{&Assignment{Members: []MemberAssignment{{Member: "S1"}, {Member: "S1"}}}, ErrMember, "assignor: invalid member: S1: two members have this id"},
-		{&Assignment{Departed: []Departure{{Instance: "h"}, {Instance: "h"}}}, ErrMember, "assignor: invalid member: h: this instance departed twice"},
+		{assignor.Member{ID: "S1", Active: []assignor.TaskID{id(0, -1)}}, assignor.ErrMember, "assignor: invalid member: S1: 0_-1 is no task: negative"},
+		{assignor.Member{ID: "S1", Learners: []assignor.Replica{{Task: id(-1, 0)}}}, assignor.ErrMember, "assignor: invalid member: S1: -1_0 is no task: negative"},
+		{assignor.Member{Standbys: []assignor.Replica{{Task: id(-1, 0)}}}, assignor.ErrMember, "assignor: invalid member: without a name: -1_0 is no task: negative"},
+		{assignor.MemberAssignment{Member: "S1", Handover: []assignor.TaskID{id(0, 1)}}, assignor.ErrMember, "assignor: invalid member: S1: Handover 0_1 is not in Active"},
+		{&assignor.Assignment{Members: []assignor.MemberAssignment{{Member: "S1"}, {Member: "S1"}}}, assignor.ErrMember, "assignor: invalid member: S1: two members have this id"},
+		{&assignor.Assignment{Departed: []assignor.Departure{{Instance: "h"}, {Instance: "h"}}}, assignor.ErrMember, "assignor: invalid member: h: this instance departed twice"},
 		{
-			Member{ID: "S1", Active: everything, Revoked: []TaskID{{7, 7}}}, ErrPayloadTooLarge,
+			assignor.Member{ID: "S1", Active: everything, Revoked: []assignor.TaskID{id(7, 7)}}, assignor.ErrPayloadTooLarge,
 			"assignor: payload too large: S1: 1048577 tasks, at most 1048576",
 		},
 		{
-			Member{ID: "S1", Memory: &Assignment{Members: []MemberAssignment{{Member: "S2", Revoke: []TaskID{{0, -1}}}}}}, ErrMember,
+			assignor.Member{ID: "S1", Memory: &assignor.Assignment{Members: []assignor.MemberAssignment{{Member: "S2", Revoke: []assignor.TaskID{id(0, -1)}}}}}, assignor.ErrMember,
 			"assignor: invalid member: S2: 0_-1 is no task: negative",
 		},
 	} {
@@ -181,14 +183,14 @@ func TestMarshalBinaryErrors(t *testing.T) {
 
 // A memory that would make a report too large to be read again is left out of it.
 func TestMarshalBinaryLeavesMemoryOut(t *testing.T) {
-	half := make([]TaskID, MaxTasks/2+1)
+	half := make([]assignor.TaskID, assignor.MaxTasks/2+1)
 	for i := range half {
 		half[i].Partition = int32(i)
 	}
-	m := Member{ID: "S1", Active: half, Memory: &Assignment{Members: []MemberAssignment{{Member: "S1", Active: half}}}}
+	m := assignor.Member{ID: "S1", Active: half, Memory: &assignor.Assignment{Members: []assignor.MemberAssignment{{Member: "S1", Active: half}}}}
 	data, err := m.MarshalBinary()
 	require.NoError(t, err)
-	var got Member
+	var got assignor.Member
 	require.NoError(t, got.UnmarshalBinary(data))
 	assert.Nil(t, got.Memory)
 	assert.Equal(t, half, got.Active)
@@ -203,43 +205,43 @@ func TestAppendBinary(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, append(slices.Clone(prefix), want...), got)
 
-	got, err = Member{Active: []TaskID{{-1, 0}}}.AppendBinary(slices.Clone(prefix))
-	require.ErrorIs(t, err, ErrMember)
+	got, err = assignor.Member{Active: []assignor.TaskID{id(-1, 0)}}.AppendBinary(slices.Clone(prefix))
+	require.ErrorIs(t, err, assignor.ErrMember)
 	assert.Equal(t, prefix, got, "after an error b is as it was")
 }
 
 // A failed decoder leaves its receiver alone.
 func TestUnmarshalBinaryFails(t *testing.T) {
-	m, ma, a := Member{ID: "S1"}, MemberAssignment{Member: "S1"}, Assignment{Generation: 7}
+	m, ma, a := assignor.Member{ID: "S1"}, assignor.MemberAssignment{Member: "S1"}, assignor.Assignment{Generation: 7}
 	for _, data := range [][]byte{nil, {}, {0x11}, []byte("\x11\x00\x00\x00\x00?"), []byte("hello, world")} {
 		require.Error(t, m.UnmarshalBinary(data))
 		require.Error(t, ma.UnmarshalBinary(data))
 		require.Error(t, a.UnmarshalBinary(data))
 	}
-	assert.Equal(t, Member{ID: "S1"}, m)
-	assert.Equal(t, MemberAssignment{Member: "S1"}, ma)
-	assert.Equal(t, Assignment{Generation: 7}, a)
+	assert.Equal(t, assignor.Member{ID: "S1"}, m)
+	assert.Equal(t, assignor.MemberAssignment{Member: "S1"}, ma)
+	assert.Equal(t, assignor.Assignment{Generation: 7}, a)
 	require.EqualError(t, m.UnmarshalBinary(nil), "assignor: corrupt encoding: kind 0 at byte 0 of 0: ends too early")
 	require.EqualError(t, m.UnmarshalBinary([]byte{0x21, 0, 0}), "assignor: corrupt encoding: assignment at byte 1 of 3: it is no report")
 	require.EqualError(t, m.UnmarshalBinary([]byte{0x12, 0, 0}), "assignor: unknown encoding version: 2, this library reads 1")
-	require.ErrorIs(t, m.UnmarshalBinary([]byte{0x12}), ErrVersion)
-	require.ErrorIs(t, m.UnmarshalBinary([]byte{0x10}), ErrVersion)
+	require.ErrorIs(t, m.UnmarshalBinary([]byte{0x12}), assignor.ErrVersion)
+	require.ErrorIs(t, m.UnmarshalBinary([]byte{0x10}), assignor.ErrVersion)
 }
 
 // A few bytes that stand for a great many tasks yield at most MaxTasks, and cost no more than a multiple of what they yield.
 func TestDecodeBoundsTasks(t *testing.T) {
-	all := MemberAssignment{Member: "S1", Active: make([]TaskID, MaxTasks)}
+	all := assignor.MemberAssignment{Member: "S1", Active: make([]assignor.TaskID, assignor.MaxTasks)}
 	for i := range all.Active {
 		all.Active[i].Partition = int32(2 * i)
 	}
 	data, err := all.MarshalBinary()
 	require.NoError(t, err)
 	require.Less(t, len(data), 20)
-	got, _, err := Decode(data)
+	got, _, err := assignor.Decode(data)
 	require.NoError(t, err)
 	assert.Equal(t, all, got)
 	assert.Equal(t, len(got.Active), cap(got.Active))
-	assert.Less(t, allocated(func() { _, _, _ = Decode(data) }), uint64(2*8*MaxTasks))
+	assert.Less(t, allocated(func() { _, _, _ = assignor.Decode(data) }), uint64(2*8*assignor.MaxTasks))
 
 	// The same and one byte too many, one too few, and one task too many.
 	for name, data := range map[string][]byte{
@@ -247,9 +249,9 @@ func TestDecodeBoundsTasks(t *testing.T) {
 		"too short":      data[:len(data)-1],
 		"too many tasks": append(slices.Clone(data[:len(data)-3]), 0xff, 0xff, 0x40), // n-2 = MaxTasks-1
 	} {
-		_, _, err := Decode(data)
-		require.ErrorIs(t, err, ErrCorrupt, name)
-		assert.Less(t, allocated(func() { _, _, _ = Decode(data) }), uint64(8<<10), name)
+		_, _, err := assignor.Decode(data)
+		require.ErrorIs(t, err, assignor.ErrCorrupt, name)
+		assert.Less(t, allocated(func() { _, _, _ = assignor.Decode(data) }), uint64(8<<10), name)
 	}
 }
 
@@ -258,7 +260,7 @@ func TestDecodeSharesNothing(t *testing.T) {
 	m := newGenerator(11).member()
 	data, err := m.MarshalBinary()
 	require.NoError(t, err)
-	var got Member
+	var got assignor.Member
 	require.NoError(t, got.UnmarshalBinary(data))
 	for i := range data {
 		data[i] = 0xff
@@ -271,12 +273,12 @@ func TestDecodeSharesNothing(t *testing.T) {
 // A field with a tag of a newer minor version is skipped, wherever it stands.
 func TestUnknownFieldsAreSkipped(t *testing.T) {
 	plain := []byte{0x21, 0x00, 0x01, 0x05, 0x02, 'S', '1', 0x00, 0x07} // S1 runs 0_7
-	want := MemberAssignment{Member: "S1", Generation: 5, Active: []TaskID{{0, 7}}}
-	memory, err := (&Assignment{Generation: 4, Members: []MemberAssignment{{Member: "S1", Generation: 4}}}).MarshalBinary()
+	want := assignor.MemberAssignment{Member: "S1", Generation: 5, Active: []assignor.TaskID{id(0, 7)}}
+	memory, err := (&assignor.Assignment{Generation: 4, Members: []assignor.MemberAssignment{{Member: "S1", Generation: 4}}}).MarshalBinary()
 	require.NoError(t, err)
 	withField := func(fields ...byte) []byte {
 		data := append(slices.Clone(plain), fields...)
-		data[2] |= flagFields >> 8
+		data[2] |= taggedFields
 		return data
 	}
 	known := appendField([]byte{1}, tagMemory, memory)
@@ -284,11 +286,11 @@ func TestUnknownFieldsAreSkipped(t *testing.T) {
 	newer = appendField(newer, 300, []byte("yes"))
 
 	for _, data := range [][]byte{plain, withField(known...), withField(newer...), withField(1, 9, 0)} {
-		ma, _, err := Decode(data)
+		ma, _, err := assignor.Decode(data)
 		require.NoError(t, err)
 		assert.Equal(t, want, ma)
 	}
-	_, a, err := Decode(withField(newer...))
+	_, a, err := assignor.Decode(withField(newer...))
 	require.NoError(t, err)
 	assert.Equal(t, int32(4), a.Generation)
 
@@ -299,24 +301,24 @@ func TestUnknownFieldsAreSkipped(t *testing.T) {
 		"too long":         withField(1, 9, 1),
 		"more than inside": withField(append([]byte{1, 1, byte(len(memory) + 1)}, append(memory, 0)...)...),
 	} {
-		_, _, err := Decode(data)
-		require.ErrorIs(t, err, ErrCorrupt, name)
+		_, _, err := assignor.Decode(data)
+		require.ErrorIs(t, err, assignor.ErrCorrupt, name)
 	}
 }
 
 // An assignment whose members are in no order is remembered in order.
 func TestMemoryPutsInOrder(t *testing.T) {
-	a := &Assignment{
-		Members:  []MemberAssignment{{Member: "b", Active: []TaskID{{0, 2}, {0, 1}}}, {Member: "a"}},
-		Departed: []Departure{{Instance: "y"}, {Instance: "x", Absent: -time.Second, Tasks: []TaskID{{1, 1}}}},
+	a := &assignor.Assignment{
+		Members:  []assignor.MemberAssignment{{Member: "b", Active: []assignor.TaskID{id(0, 2), id(0, 1)}}, {Member: "a"}},
+		Departed: []assignor.Departure{{Instance: "y"}, {Instance: "x", Absent: -time.Second, Tasks: []assignor.TaskID{id(1, 1)}}},
 	}
 	data, err := a.MarshalBinary()
 	require.NoError(t, err)
-	var got Assignment
+	var got assignor.Assignment
 	require.NoError(t, got.UnmarshalBinary(data))
-	assert.Equal(t, Assignment{
-		Members:  []MemberAssignment{{Member: "a"}, {Member: "b", Active: []TaskID{{0, 1}, {0, 2}}}},
-		Departed: []Departure{{Instance: "x", Absent: -time.Second, Tasks: []TaskID{{1, 1}}}, {Instance: "y"}},
+	assert.Equal(t, assignor.Assignment{
+		Members:  []assignor.MemberAssignment{{Member: "a"}, {Member: "b", Active: []assignor.TaskID{id(0, 1), id(0, 2)}}},
+		Departed: []assignor.Departure{{Instance: "x", Absent: -time.Second, Tasks: []assignor.TaskID{id(1, 1)}}, {Instance: "y"}},
 	}, got)
 }
 
@@ -330,18 +332,18 @@ func allocated(f func()) uint64 {
 }
 
 func TestExtremeNumbers(t *testing.T) {
-	last := TaskID{math.MaxInt32, math.MaxInt32}
-	m := Member{
+	last := id(math.MaxInt32, math.MaxInt32)
+	m := assignor.Member{
 		Capacity: math.MinInt32, Version: math.MaxUint8, Generation: -1, LeavingFor: math.MinInt64, Tags: map[string]string{"": ""},
-		Active: []TaskID{{0, 0}, {0, math.MaxInt32}, {15, 5}, {31, 5}, last},
-		Learners: []Replica{
+		Active: []assignor.TaskID{id(0, 0), id(0, math.MaxInt32), id(15, 5), id(31, 5), last},
+		Learners: []assignor.Replica{
 			{last, math.MaxInt64, math.MinInt64},
 		},
-		Standbys: []Replica{{TaskID{}, 0, math.MaxInt64}, {last, UnknownLag, math.MinInt64}},
+		Standbys: []assignor.Replica{{assignor.TaskID{}, 0, math.MaxInt64}, {last, assignor.UnknownLag, math.MinInt64}},
 	}
 	data, err := m.MarshalBinary()
 	require.NoError(t, err)
-	var got Member
+	var got assignor.Member
 	require.NoError(t, got.UnmarshalBinary(data))
 	assert.Equal(t, m, got)
 }

@@ -1,5 +1,7 @@
 package assignor
 
+// What the tests in package assignor_test see of the inside.
+
 import "unsafe"
 
 // Poison overwrites everything that the Assignor keeps for its next round, but what has pointers, so that a round which reads what it
@@ -39,3 +41,23 @@ func (a *Assignor) Kept() int {
 }
 
 func bytesOfArena[T any](a *arena[T]) int { return len(a.block) * int(unsafe.Sizeof(*new(T))) }
+
+// EncodeMembers returns the payloads without any memory.
+func (a *Assignment) EncodeMembers() ([][]byte, error) {
+	payloads, _, err := a.encodeMembers()
+	return payloads, err
+}
+
+// SkippedFields returns how many fields of the data have tags that nobody knows.
+func SkippedFields(kind string, data []byte) int {
+	d := newDecoder(data)
+	switch kind {
+	case "report":
+		d.report()
+	case "assignment":
+		d.assignment()
+	case "memory":
+		d.memory()
+	}
+	return d.skipped
+}
