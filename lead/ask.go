@@ -31,7 +31,7 @@ var reasons = [numReasons]string{
 	broken:     "an active task has lost its state",
 	probe:      "it only keeps copies that others may have replaced by now",
 	deadline:   "a deadline of the last round has passed",
-	again:      "the last round could not be decided",
+	again:      "the last round was decided without knowing all, or not at all",
 	unanswered: "no answer that can be read has come",
 	uncalled:   "the round that it called for has not come",
 }

@@ -27,14 +27,14 @@ func FuzzSession(f *testing.F) {
 		for len(s.bytes) > 0 && ledger.Err() == nil {
 			todo := s.event(session, report)
 			for _, task := range todo.Stop {
-				ledger.Stop("S1", task)
+				ledger.Stopped("S1", task)
 			}
 			for _, task := range todo.Start {
-				ledger.Start("S1", task)
+				ledger.Started("S1", task)
 			}
 			for _, task := range s.stopped {
 				if ledger.Runner(task) != "" {
-					ledger.Stop("S1", task)
+					ledger.Stopped("S1", task)
 				}
 			}
 			s.stopped = nil

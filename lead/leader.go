@@ -39,7 +39,7 @@ type Report struct {
 type decision struct {
 	assignment *assignor.Assignment // nil: everybody goes on as it is
 	own        []byte               // the leader's own payload
-	repeated   bool                 // there was trouble
+	again      bool                 // it stands on less than all reports, or repeats what is: another round may know better
 }
 
 // sent reports whether the payload is what the leader itself gets by this decision. Of two leaders that sent themselves the same bytes
@@ -51,7 +51,8 @@ func (d *decision) sent(payload []byte) bool { return bytes.Equal(d.own, payload
 // (Deliver), not before: the group may take another's, or none.
 //
 // Where the round cannot be decided, what is stays: Trouble says why, nobody gains a task, and the leader calls for another round
-// after assignor.RevokeRetry, then after twice as long each time up to five minutes. A round that this member has not begun is
+// after assignor.RevokeRetry, then after twice as long each time up to five minutes. So does one that stood on what the transport
+// knows of a member instead of its report. A round that this member has not begun is
 // not decided: Send is nil.
 func (s *Session) Decide(now time.Time, r Round) Todo {
 	s.advance(now)
@@ -60,17 +61,17 @@ func (s *Session) Decide(now time.Time, r Round) Todo {
 	}
 	members, unread, trouble := s.read(r.Reports)
 	memory, since := s.recall(members)
-	d := &decision{}
+	d := &decision{again: len(trouble) > 0}
 	var send []Payload
 	err := ErrUnread
 	if len(unread) == 0 {
-		if d.assignment, err = assignor.Assign(members, memory, s.roundConfig(r, since)); err == nil {
+		if d.assignment, err = s.assignor.Assign(members, memory, s.roundConfig(r, since)); err == nil {
 			send, err = encode(d.assignment, r.Limit)
 		}
 	}
 	if err != nil {
 		trouble = append(trouble, fmt.Errorf("lead: round %d repeats what is: %w", r.Number, err))
-		d.repeated = true
+		d.again = true
 		d.assignment, send = repeat(members, unread, memory, r)
 	}
 	if i := slices.IndexFunc(send, func(p Payload) bool { return p.Member == s.place.Member }); i >= 0 {
@@ -98,6 +99,7 @@ func (s *Session) read(reports []Report) (members []assignor.Member, unread []st
 		decoder.Known = s.memory.assignment.Generation
 	}
 	first := make(map[string][]byte, len(reports))
+	members = make([]assignor.Member, 0, len(reports))
 	var known []string // the members that the transport speaks for
 	for _, r := range reports {
 		data, twice := first[r.Member]
@@ -258,7 +260,7 @@ func (s *Session) lead(d *decision) {
 			s.set(deadline, d.assignment.NextRebalance)
 		}
 	}
-	if !d.repeated {
+	if !d.again {
 		s.retry = 0
 		return
 	}

@@ -259,7 +259,7 @@ func TestReturn(t *testing.T) {
 		c.after(time.Second)
 		c.want(`
 			S1 returns: start [0_0], wake 1s
-			S1 after 1s: call: the last round could not be decided, wake 10s`)
+			S1 after 1s: call: the last round was decided without knowing all, or not at all, wake 10s`)
 	}
 }
 

@@ -56,10 +56,11 @@ type Session struct {
 	misses int // answers in a row that did not come or could not be read
 	probes int // sessions in a row in which it, leaving, had nothing but standbys
 
-	decided *decision  // what it answered as leader, until an answer comes back
-	memory  remembered // the last assignment that was delivered, as far as it knows
-	leads   bool       // it decided the answer that it applies
-	retry   time.Duration
+	assignor assignor.Assignor // keeps the memory that a leader's rounds work in
+	decided  *decision         // what it answered as leader, until an answer comes back
+	memory   remembered        // the last assignment that was delivered, as far as it knows
+	leads    bool              // it decided the answer that it applies
+	retry    time.Duration
 }
 
 // phase says where a member stands in a round. Only one that has begun a round takes its answer.
@@ -224,7 +225,7 @@ func (s *Session) adopt(ma assignor.MemberAssignment, memory *assignor.Assignmen
 	// An answer that contradicts itself is a wrong leader's. What it says to stop does not run, and what runs is no copy.
 	ma.Active, ma.Handover = without(ma.Active, ma.Revoke), without(ma.Handover, ma.Revoke)
 	ma.Learners = without(ma.Learners, ma.Active)
-	before := s.me
+	before, kept := s.me, s.kept
 	s.me = before.Next(ma, assignor.TwoRounds)
 	s.me.Memory = memory
 	if memory != nil {
@@ -241,13 +242,13 @@ func (s *Session) adopt(ma assignor.MemberAssignment, memory *assignor.Assignmen
 		Stop:  without(before.Active, s.me.Active),
 		Start: without(s.me.Active, before.Active),
 		Learn: without(tasksOf(s.me.Learners), tasksOf(before.Learners)),
-		Keep:  without(s.kept, tasksOf(before.Standbys)),
+		Keep:  without(s.kept, kept),
 		Drop:  without(had, union(copies(s.me), s.me.Active)),
 	}
 }
 
 // Lost says that the group has dropped the member, or cannot be reached for so long that it may have. Everything stops: others may run
-// it. What it has on its disk is behind by nobody knows how much until Progress says so, and it must not be trusted as it is
+// it. Nothing is learned or kept either until an answer says so again. What it has on its disk is behind by nobody knows how much until Progress says so, and it must not be trusted as it is
 // where the service may have written to it since.
 func (s *Session) Lost(now time.Time) Todo {
 	s.advance(now)

@@ -4,6 +4,7 @@
 // the group, return to the place of their former life; clocks jump. The ground truth is a [Ledger] of who runs what. A fault
 // comes with the history so far, in the rows of scenario files, and its seed plays it again.
 //
-// [Play] has a transport of its own, which breaks what it may by the contract of package lead. For tests of a real transport the Ledger
+// [Play] has a transport of its own, which breaks what it may by the contract of package lead. A test of a real transport implements
+// [Cluster], tells a [Ledger] what starts and stops, and plays a [Script] on it.
 // is of use alone.
 package leadtest

@@ -1,67 +1,61 @@
 package leadtest
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/incremental-rebalance/assignor"
 	"github.com/incremental-rebalance/assignor/lead"
 )
 
-// Config says what is played.
+// Config says what [Play] plays.
 type Config struct {
 	Seed   uint64
 	Events int // 0: 40
-	// New returns the member of a process, plugged into its host. OneRound draws a hand-over mode for the whole group.
+	// New returns the member of a process, plugged into its host. The configs of a seed are equal but for the instances.
 	New func(host Host, config lead.Config) Member
 }
 
-// Play plays the life of a group on a transport that breaks every promise but those of the contract, then lets it settle. It returns
-// the first fault with the seed and the whole history, in the rows of scenario files: two members that run one task, a task
-// that nobody runs in the end, an invariant of a session that does not hold, a group that does not come to rest.
+// Play plays the life of a group of these members on a transport that breaks every promise but those of the contract. It returns what
+// [Script.Drive] does, and the first invariant of a session that does not hold.
 func Play(config Config) error {
 	g := newGroup(config)
-	for range cmp.Or(config.Events, 40) {
-		if g.Err() != nil {
-			break
+	script := Script{Seed: config.Seed, Events: config.Events}
+	for _, sub := range g.member.Assignor.Topology {
+		for partition := range sub.Partitions {
+			script.Tasks = append(script.Tasks, assignor.TaskID{Subtopology: sub.ID, Partition: partition})
 		}
-		g.event()
 	}
-	if g.Err() == nil {
-		g.settle()
-	}
-	if err := g.Err(); err != nil {
-		return fmt.Errorf("seed %d: %w\n%s", config.Seed, err, g.History())
-	}
-	return nil
+	return script.Drive(g, &g.Ledger)
 }
 
 // group is a transport in one process: a coordinator, whose rounds are numbered, and the processes that are its members.
 type group struct {
 	Ledger
-	config Config
+	make   func(Host, lead.Config) Member
 	rng    *rand.Rand
 	now    time.Duration
 	round  int32
-	named  int // how many members had a name
-	member lead.Config
+	leader string      // the id of who decided it
+	named  int         // how many members had a name
+	member lead.Config // of all
 	procs  []*process
-	late   []answer          // answers that are still under way
-	stored map[string]answer // the last round's, by member
-	leader string            // the id of who decided it
+	late   []answer          // those that are still under way
+	stored map[string]answer // the round's, by member
 	wanted bool              // somebody has called for a round, or has come or gone
-	calm   bool              // no more faults
-	tasks  int32
+	calm   bool              // nothing fails any more
 }
 
 func newGroup(config Config) *group {
-	g := &group{config: config, rng: rand.New(rand.NewPCG(config.Seed, 0)), stored: map[string]answer{}}
-	g.tasks = 1 + g.rng.Int32N(7)
+	g := &group{make: config.New, rng: rand.New(rand.NewPCG(config.Seed, 0)), stored: map[string]answer{}}
 	g.member = lead.Config{
 		Assignor: assignor.Config{
-			Topology:       []assignor.Subtopology{{ID: 0, Partitions: g.tasks}, {ID: 1, Partitions: g.rng.Int32N(3), Stateless: true}},
+			Topology: []assignor.Subtopology{
+				{ID: 0, Partitions: 1 + g.rng.Int32N(7)},
+				{ID: 1, Partitions: g.rng.Int32N(3), Stateless: true},
+			},
 			Standbys:       g.rng.IntN(3),
 			MaxLearners:    g.rng.IntN(3),
 			AcceptableLag:  int64(g.rng.IntN(2) * 10),
@@ -71,8 +65,8 @@ func newGroup(config Config) *group {
 		RejoinMode: assignor.RejoinMode(g.rng.IntN(2)),
 		OneRound:   g.chance(50),
 	}
-	g.Note("one round: %v, %v, standbys: %d, learners: %d", g.member.OneRound, g.member.RejoinMode,
-		g.member.Assignor.Standbys, g.member.Assignor.MaxLearners)
+	g.Note("one round: %v, %v, standbys: %d, learners: %d, rejoin delay: %v", g.member.OneRound, g.member.RejoinMode,
+		g.member.Assignor.Standbys, g.member.Assignor.MaxLearners, g.member.Assignor.RejoinDelay)
 	return g
 }
 
@@ -81,6 +75,7 @@ func (g *group) chance(percent int) bool { return g.rng.IntN(100) < percent }
 // fault draws whether something goes wrong.
 func (g *group) fault(percent int) bool { return g.chance(percent) && !g.calm }
 
+// living returns the processes that live, in any order.
 func (g *group) living() []*process {
 	var living []*process
 	for _, p := range g.procs {
@@ -92,94 +87,138 @@ func (g *group) living() []*process {
 	return living
 }
 
-// event plays one thing that happens to the group.
-func (g *group) event() {
-	g.now += time.Duration(g.rng.IntN(8000)) * time.Millisecond
-	living := g.living()
-	draw := g.rng.IntN(100)
-	if len(living) == 0 {
-		draw = 0
-	}
-	switch {
-	case draw < 14 && len(living) < 5:
-		g.start(fmt.Sprintf("host%d", g.rng.IntN(6)), g.chance(50))
-	case draw < 20:
-		g.kill(living[0])
-	case draw < 26:
-		g.drop(living[0])
-	case draw < 30:
-		g.Note("%s is told to leave", living[0].name)
-		living[0].call(living[0].m.Leaves)
-	case draw < 33:
-		g.Note("%s is told to stay", living[0].name)
-		living[0].call(living[0].m.Stays)
-	case draw < 37:
-		living[0].skew += time.Duration(g.rng.Int64N(int64(20*time.Hour))) - 10*time.Hour
-		g.Note("the clock of %s jumps to %v", living[0].name, living[0].skew)
-	case draw < 60:
-		g.progress(living[0], false)
-	case draw < 75:
-		g.tick()
-	default:
-		g.wanted = true
-	}
-	g.arrive()
-	if g.wanted && g.chance(80) {
-		g.rebalance()
-	}
+// find returns the living process of a name.
+func (g *group) find(name string) *process {
+	i := slices.IndexFunc(g.procs, func(p *process) bool { return p.alive && p.Name == name })
+	return g.procs[i]
 }
 
-// tick lets the time come that the next process waits for.
-func (g *group) tick() {
-	next := time.Duration(0)
-	for _, p := range g.procs {
-		if p.alive && p.wake > 0 && (next == 0 || p.wake < next) {
-			next = p.wake
-		}
-	}
-	g.now = max(g.now, next)
+// Living returns their names.
+func (g *group) Living() []string {
+	var names []string
 	for _, p := range g.living() {
-		if p.wake > 0 && p.wake <= g.now || g.fault(5) {
-			p.wake = 0
-			p.call(p.m.Awake)
-		}
+		names = append(names, p.Name)
 	}
+	slices.Sort(names)
+	return names
 }
 
-// settle lets the group come to rest: nothing fails any more, copies catch up, and in the end every task runs.
-func (g *group) settle() {
-	g.Note("from here on nothing fails")
-	g.calm = true
-	g.arrive()
+// Faults says whether anything fails from now on. What has ended is known to have ended then.
+func (g *group) Faults(on bool) {
+	g.calm = !on
 	for _, p := range g.procs {
-		if !p.alive && p.listed {
+		if g.calm && !p.alive && p.listed {
 			p.listed, g.wanted = false, true
 		}
 	}
-	if len(g.living()) == 0 {
-		g.start("host9", false)
-	}
-	for range 200 {
-		if g.Err() != nil {
-			return
+}
+
+// Start starts a process. A static one takes the place of its former life, and may get back what that had without a round.
+func (g *group) Start(start Process) {
+	g.named++
+	p := &process{Process: start, g: g, life: fmt.Sprintf("%s#%d", start.Name, g.named), alive: true, listed: true}
+	p.id = fmt.Sprintf("m%03d", g.named)
+	returns := false
+	if p.Static {
+		p.id = "static-" + p.Name
+		for _, former := range g.procs {
+			if former.id == p.id && former.listed {
+				former.listed, p.earlier, returns = false, former.report, true
+			}
 		}
-		if g.wanted {
+	}
+	config := g.member
+	config.Instance = p.Instance
+	g.procs = append(g.procs, p)
+	p.m = g.make(p, config)
+	stored, has := g.stored[p.id]
+	if !returns || !has || stored.round != g.round || g.wanted || g.chance(30) {
+		g.wanted = true
+		return
+	}
+	g.Note("%s returns to the place of its former life in round %d", p.life, g.round)
+	p.call(p.m.Rebalance)
+	p.call(func() { p.m.Begun(lead.Place{Round: g.round, Member: p.id, Leads: g.leader == p.id}) })
+	g.deliver(answer{p, g.round, stored.data})
+}
+
+// Kill ends a process. The group may hear of it later.
+func (g *group) Kill(name string) { g.kill(g.find(name)) }
+
+func (g *group) kill(p *process) {
+	p.alive = false
+	g.Dead(p.life)
+	if g.chance(50) {
+		p.listed, g.wanted = false, true
+	}
+}
+
+// Drop is how a coordinator gives a member up, or how a member notices that it may have: it stops everything, and joins anew.
+func (g *group) Drop(name string) { g.drop(g.find(name)) }
+
+func (g *group) drop(p *process) {
+	p.call(p.m.Dropped)
+	if runs := g.Running(p.life); len(runs) > 0 {
+		g.Fail("%s has lost its place, and runs %v", p.life, runs)
+	}
+	if !p.Static {
+		g.named++
+		p.id = fmt.Sprintf("m%03d", g.named)
+	}
+	p.report, p.earlier = nil, nil
+	delete(g.stored, p.id)
+	g.wanted = true
+}
+
+// Leave tells a member to leave, and Stay to stay.
+func (g *group) Leave(name string) { p := g.find(name); p.call(p.m.Leaves) }
+
+// Stay tells a member to stay.
+func (g *group) Stay(name string) { p := g.find(name); p.call(p.m.Stays) }
+
+// SetClock lets the clock of a process jump.
+func (g *group) SetClock(name string, by time.Duration) { g.find(name).skew += by }
+
+// CatchUp moves copies of a process: some are behind, some catch up, or all have.
+func (g *group) CatchUp(name string, all bool) {
+	p := g.find(name)
+	for _, task := range slices.Clone(p.copies) {
+		lag := int64(0)
+		if !all {
+			lag = []int64{assignor.UnknownLag, 0, 0, 5, 5000}[g.rng.IntN(5)]
+		}
+		p.call(func() { p.m.Lag(task, lag) })
+	}
+	for _, task := range g.Running(p.life) {
+		switch {
+		case all:
+			p.call(func() { p.m.Lag(task, 0) })
+		case g.chance(10):
+			p.call(func() { p.m.Lag(task, 700) })
+		}
+	}
+}
+
+// Wait lets time pass: members are woken, rounds are played, answers arrive. A round takes a while, so that it ends.
+func (g *group) Wait(d time.Duration) {
+	for end := g.now + d; g.now < end && g.Err() == nil; {
+		g.arrive()
+		if g.wanted && (g.calm || g.chance(80)) {
 			g.rebalance()
+			g.now += time.Duration(100+g.rng.IntN(900)) * time.Millisecond
+			continue
 		}
+		next := end
+		for _, p := range g.procs {
+			if p.alive && p.wake > 0 {
+				next = min(next, max(p.wake, g.now+1))
+			}
+		}
+		g.now = next
 		for _, p := range g.living() {
-			g.progress(p, true)
-		}
-		if len(g.living()) == 0 { // all have drained
-			g.start("host9", false)
-		}
-		if !g.wanted {
-			g.tick()
-		}
-	}
-	for _, sub := range g.member.Assignor.Topology {
-		for partition := range sub.Partitions {
-			if task := (assignor.TaskID{Subtopology: sub.ID, Partition: partition}); g.Runner(task) == "" {
-				g.Fail("nobody runs %v", task)
+			if p.wake > 0 && p.wake <= g.now || g.fault(3) {
+				p.wake = 0
+				p.call(p.m.Awake)
 			}
 		}
 	}

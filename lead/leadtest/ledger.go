@@ -4,13 +4,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/incremental-rebalance/assignor"
 )
 
 // Ledger is the ground truth: who runs which task, whatever anybody believes. It keeps the history, and the first time that two
-// processes ran one task. The zero value is ready to use.
+// processes ran one task. The zero value is ready to use, by several goroutines at once. A process that stops a task says so when it
+// has stopped, and one that starts it before it does.
 type Ledger struct {
+	mu      sync.Mutex
 	runs    map[assignor.TaskID]string
 	history []string
 	err     error
@@ -18,13 +21,21 @@ type Ledger struct {
 
 // Note adds a line to the history.
 func (l *Ledger) Note(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.note(format, args...)
+}
+
+func (l *Ledger) note(format string, args ...any) {
 	l.history = append(l.history, fmt.Sprintf(format, args...))
 }
 
-// Start records that a process starts to run a task. It is a fault where any process runs it.
-func (l *Ledger) Start(process string, task assignor.TaskID) {
+// Started records that a process starts to run a task. It is a fault where any process runs it.
+func (l *Ledger) Started(process string, task assignor.TaskID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if other, runs := l.runs[task]; runs {
-		l.Fail("%s starts %v, which %s runs", process, task, other)
+		l.fail("%s starts %v, which %s runs", process, task, other)
 		return
 	}
 	if l.runs == nil {
@@ -33,10 +44,12 @@ func (l *Ledger) Start(process string, task assignor.TaskID) {
 	l.runs[task] = process
 }
 
-// Stop records that a process has stopped a task. It is a fault where it does not run it.
-func (l *Ledger) Stop(process string, task assignor.TaskID) {
+// Stopped records that a process has stopped a task. It is a fault where it does not run it.
+func (l *Ledger) Stopped(process string, task assignor.TaskID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.runs[task] != process {
-		l.Fail("%s stops %v, which %q runs", process, task, l.runs[task])
+		l.fail("%s stops %v, which %q runs", process, task, l.runs[task])
 		return
 	}
 	delete(l.runs, task)
@@ -44,6 +57,8 @@ func (l *Ledger) Stop(process string, task assignor.TaskID) {
 
 // Dead records that a process has ended, and all that it ran.
 func (l *Ledger) Dead(process string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for task, runner := range l.runs { // order-free: deletes from the map
 		if runner == process {
 			delete(l.runs, task)
@@ -53,6 +68,8 @@ func (l *Ledger) Dead(process string) {
 
 // Running returns what a process runs, sorted.
 func (l *Ledger) Running(process string) []assignor.TaskID {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	var tasks []assignor.TaskID
 	for task, runner := range l.runs { // order-free: sorted below
 		if runner == process {
@@ -64,18 +81,36 @@ func (l *Ledger) Running(process string) []assignor.TaskID {
 }
 
 // Runner returns the process that runs a task, "" where none does.
-func (l *Ledger) Runner(task assignor.TaskID) string { return l.runs[task] }
+func (l *Ledger) Runner(task assignor.TaskID) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.runs[task]
+}
 
 // Fail records a fault. The first one stays.
 func (l *Ledger) Fail(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fail(format, args...)
+}
+
+func (l *Ledger) fail(format string, args ...any) {
 	if l.err == nil {
 		l.err = fmt.Errorf(format, args...)
-		l.Note("FAULT: %v", l.err)
+		l.note("FAULT: %v", l.err)
 	}
 }
 
 // Err returns the first fault, nil where there is none.
-func (l *Ledger) Err() error { return l.err }
+func (l *Ledger) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
 
 // History returns what has happened, a line or a row each.
-func (l *Ledger) History() string { return strings.Join(l.history, "\n") + "\n" }
+func (l *Ledger) History() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.history, "\n") + "\n"
+}

@@ -54,10 +54,11 @@ func (g *group) join() []*process {
 	for i, p := range members {
 		switch {
 		case !p.alive && (g.calm || g.chance(50)):
-			g.Note("%s has been silent for too long", p.name)
+			g.Note("%s has been silent for too long", p.life)
 			p.listed, members[i] = false, nil
 		case !p.alive: // its last report stands
 		case g.fault(5):
+			g.Note("%s does not report in time, and is dropped", p.life)
 			g.drop(p)
 			members[i] = nil
 		default:
@@ -65,7 +66,8 @@ func (g *group) join() []*process {
 			if g.fault(10) {
 				p.call(p.m.Rebalance)
 			}
-			if g.fault(3) {
+			if g.fault(3) && p.alive {
+				g.Note("%s dies when it has reported", p.life)
 				g.kill(p)
 			}
 		}
@@ -88,7 +90,7 @@ func (g *group) reports(members []*process) []lead.Report {
 			r.Data = r.Data[:g.rng.IntN(len(r.Data)+1)]
 		}
 		if g.chance(50) {
-			r.Known = &assignor.Member{Instance: p.instance, Active: g.Running(p.name), Generation: g.round}
+			r.Known = &assignor.Member{Instance: p.Instance, Active: g.Running(p.life), Generation: g.round}
 		}
 		reports = append(reports, r)
 		if g.fault(5) {
@@ -107,7 +109,7 @@ func (g *group) decide(begun, members []*process) *process {
 	for _, p := range members {
 		var m assignor.Member
 		if m.UnmarshalBinary(p.report) == nil {
-			m.ID = p.name
+			m.ID = p.life
 			g.Note("  %v %v", m, m.Generation)
 		}
 	}
@@ -129,10 +131,11 @@ func (g *group) decide(begun, members []*process) *process {
 		p.sent = nil
 		p.call(func() { p.m.Begun(lead.Place{Round: g.round, Member: p.id, Leads: true}) })
 		p.call(func() { p.m.Elected(r) })
-		g.Note("round %d: %s decides", g.round, p.name)
+		g.Note("round %d: %s decides", g.round, p.life)
 	}
 	leader := leaders[g.rng.IntN(len(leaders))]
 	if g.fault(6) {
+		g.Note("%s dies when it has decided", leader.life)
 		g.kill(leader)
 		if g.chance(50) {
 			g.Note("nobody hears what it decided")
@@ -150,7 +153,7 @@ func (g *group) answer(leader *process, begun []*process) {
 	for _, p := range begun {
 		i := slices.IndexFunc(leader.sent, func(s lead.Payload) bool { return s.Member == p.id })
 		if i < 0 {
-			g.Fail("%s has sent %s nothing in round %d", leader.name, p.name, g.round)
+			g.Fail("%s has sent %s nothing in round %d", leader.life, p.life, g.round)
 			continue
 		}
 		answers = append(answers, answer{p, g.round, leader.sent[i].Data})
@@ -162,7 +165,11 @@ func (g *group) answer(leader *process, begun []*process) {
 	for _, a := range answers {
 		switch {
 		case g.fault(10):
-			g.Note("  %s misses its answer", a.to.name)
+			g.Note("  %s misses its answer", a.to.life)
+		case g.fault(4):
+			g.Note("  %s gets an answer that nobody can read", a.to.life)
+			a.data = append([]byte{0xff}, a.data...)
+			g.deliver(a)
 		case g.fault(15):
 			g.late = append(g.late, a)
 		default:
@@ -190,7 +197,7 @@ func (g *group) deliver(a answer) {
 		return
 	}
 	if ma, _, err := assignor.Decode(a.data); err == nil {
-		ma.Member = a.to.name
+		ma.Member = a.to.life
 		g.Note("  round %d: %v", a.round, ma)
 	}
 	a.to.call(func() { a.to.m.Answer(a.round, a.data) })
