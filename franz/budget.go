@@ -302,9 +302,13 @@ func (r *round) judge(w weight, payloads [][]byte, waits, named bool) {
 		cmp.Or(strings.Join(gives, "; "), "nothing gives way yet"))
 }
 
-// refused returns what else to say of an error that a broker answers, among others, where the group's record is larger than it takes:
-// to all members at once, whatever the reason that its log gives.
+// refused returns what else to say of an error that a broker answers to a member of a group that has agreed on another protocol, and of
+// that which it answers, among others, where the group's record is larger than it takes: to all members at once, whatever the reason
+// that its log gives.
 func (b *Balancer) refused(err error) string {
+	if errors.Is(err, kerr.InconsistentGroupProtocol) {
+		return fmt.Sprintf(" (the group's members do not offer %s: migrate it in two rolling restarts, the first with Config.Fallback)", Protocol)
+	}
 	if !errors.Is(err, kerr.UnknownServerError) {
 		return ""
 	}

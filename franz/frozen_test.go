@@ -139,3 +139,29 @@ func standbysOf(c *cluster, sub int32) map[string][]assignor.TaskID {
 	}
 	return each
 }
+
+// A static leader that restarts while a subtopology is frozen goes on trying, though nobody asks it.
+func TestVirtualStaticLeaderOfAFrozenSubtopology(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		t := c.t
+		c.likeABroker()
+		c.createTopic("left", 4)
+		for _, name := range "abc" {
+			c.start(string(name), two, static)
+		}
+		time.Sleep(time.Minute)
+		require.Len(t, c.monitor.tasksOf(0), partitions)
+		leader := c.leader()
+		leader.close()
+		time.Sleep(time.Second)
+		again := c.start(leader.name, two, static)
+		time.Sleep(5 * time.Minute)
+		require.True(t, again.balancer.Leader())
+		require.True(t, everyTrouble(c, "no metadata of right")())
+		c.monitor.reset()
+		time.Sleep(time.Hour)
+		assert.GreaterOrEqual(t, c.monitor.rounds, 10)
+		assert.LessOrEqual(t, c.monitor.rounds, 14)
+		require.Empty(t, c.monitor.violated())
+	})
+}

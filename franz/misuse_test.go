@@ -182,3 +182,20 @@ func TestVirtualUnreadTopicHasOneOwner(t *testing.T) {
 		require.Empty(t, c.monitor.violated())
 	})
 }
+
+// A member that a group refuses, because the others do not offer this balancer, says so once, and what to do.
+func TestVirtualRefusedMember(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		t := c.t
+		both := func(s *settings) { s.config.Fallback = []kgo.GroupBalancer{kgo.CooperativeStickyBalancer()} }
+		other := c.start("a", func(s *settings) { s.sticky = true; both(s) })
+		c.settled(time.Minute, 1)
+		w := c.start("b")
+		time.Sleep(10 * time.Minute)
+		assert.Contains(t, w.balancer.State().Trouble(), "migrate it in two rolling restarts")
+		assert.LessOrEqual(t, w.troubles.Load(), int32(2), "it has no place, and has not joined")
+		other.kill()
+		c.settled(10*time.Minute, 1)
+		assert.Empty(t, w.balancer.State().Trouble())
+	})
+}

@@ -83,7 +83,7 @@ Configuration:
   Loggers: {Root: {level: WARN, AppenderRef: {ref: out}}}
 EOF
   local java=(java -Xmx512m "-Dlog4j2.configurationFile=$data/log4j2.yaml" -cp "$KAFKA_CLASSPATH")
-  "${java[@]}" kafka.tools.StorageTool format -t "$(head -c 16 /dev/urandom | base64 | tr '+/' '-_' | tr -d '=')" \
+  "${java[@]}" kafka.tools.StorageTool format "--cluster-id=$(head -c 16 /dev/urandom | base64 | tr '+/' '-_' | tr -d '=')" \
     -c "$data/server.properties" >"$data/format" 2>&1 || { cat "$data/format"; return 1; }
   "${java[@]}" kafka.Kafka "$data/server.properties" >"$data/log" 2>&1 &
   broker=$!
