@@ -200,8 +200,25 @@ func (p *process) takeOver() {
 	p.transit = append(p.transit, p.awaiting)
 }
 
+// giveUp ends the tenure, or the attempt.
+func (p *process) giveUp() {
+	p.tenure, p.awaiting = nil, nil
+	p.changelog.withdraw()
+}
+
+// fail lets a write fail: the service stops the task, and does not write what comes after it.
+func (p *process) fail() {
+	if len(p.transit) > 0 {
+		p.transit = p.transit[:p.m.rng.IntN(len(p.transit))]
+		p.giveUp()
+	}
+}
+
 // change makes a change under the tenure and sends it.
 func (p *process) change() {
+	if p.tenure == nil {
+		return
+	}
 	key := string(rune('p' + p.m.rng.IntN(5)))
 	r := &kgo.Record{Key: []byte(key)}
 	if p.m.rng.IntN(4) > 0 {
@@ -217,6 +234,9 @@ func (p *process) change() {
 }
 
 func (p *process) mend() {
+	if p.tenure == nil {
+		return
+	}
 	for _, r := range p.tenure.Mend(func(key []byte) []byte {
 		if value, ok := p.store[string(key)]; ok {
 			return []byte(value)
@@ -261,32 +281,29 @@ func (p *process) restart() {
 // step lets one thing happen to one process or to the broker.
 func (m *model) step() {
 	p := m.procs[m.rng.IntN(len(m.procs))]
-	switch n := m.rng.IntN(1000); {
-	case n < 300:
-		p.replay(1 + m.rng.IntN(15))
-	case n < 500:
-		p.deliver(1 + m.rng.IntN(4))
-	case n < 750 && p.tenure != nil:
-		p.change()
-	case n < 850 && p.tenure != nil:
-		p.mend()
-	case n < 865 && p.awaiting == nil:
-		p.takeOver()
-	case n < 880 && p.awaiting != nil: // nobody knows whether it arrives: another one
-		p.takeOver()
-	case n < 890 && p.awaiting != nil: // the task went elsewhere, or so this process hears
-		p.awaiting = nil
-		p.changelog.withdraw()
-	case n < 920:
-		p.disk = &disk{p.changelog.Checkpoint(), maps.Clone(p.store)}
-	case n < 935:
-		p.restart()
-	case n < 945 && len(p.transit) > 0: // a write fails: the service stops the task, and does not write what comes after it
-		p.transit, p.tenure, p.awaiting = p.transit[:m.rng.IntN(len(p.transit))], nil, nil
-		p.changelog.withdraw()
-	case n < 985:
-		m.compact()
+	for n, what := m.rng.IntN(100), 0; what < len(happenings); what++ {
+		if n -= happenings[what].percent; n < 0 {
+			happenings[what].to(p)
+			return
+		}
 	}
+}
+
+// happenings are what a step may be, and how often.
+var happenings = []struct {
+	percent int
+	to      func(*process)
+}{
+	{25, func(p *process) { p.replay(1 + p.m.rng.IntN(15)) }},
+	{20, func(p *process) { p.deliver(1 + p.m.rng.IntN(4)) }},
+	{22, (*process).change},
+	{10, (*process).mend},
+	{4, (*process).takeOver}, // also where it owns the task, or does not know whether an earlier fence arrives
+	{1, (*process).giveUp},   // the task went elsewhere, or so this process hears
+	{3, func(p *process) { p.disk = &disk{p.changelog.Checkpoint(), maps.Clone(p.store)} }},
+	{2, (*process).restart},
+	{1, (*process).fail},
+	{12, func(p *process) { p.m.compact() }},
 }
 
 // end lets everything arrive, one process take over and mend, compaction do all it can, and everybody read to the end.
