@@ -13,7 +13,6 @@ import (
 	"github.com/incremental-rebalance/assignor"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // The whole story, on a cluster in this process.
@@ -28,29 +27,6 @@ func TestRun(t *testing.T) {
 		pause: 5 * time.Second, // other tests may have the processors
 	}))
 	t.Logf("took %v", time.Since(begun).Round(time.Millisecond))
-}
-
-// What a zombie writes after the fence of the next owner counts for nobody who replays the changelog.
-func TestFence(t *testing.T) {
-	log := []change{
-		{Generation: 3, Input: -1},
-		{Generation: 3, Word: "lag", Count: 1, Input: 0},
-		{Generation: 3, Word: "lag", Count: 2, Input: 1},
-		{Generation: 5, Input: -1},                       // the next owner
-		{Generation: 3, Word: "lag", Count: 3, Input: 2}, // the zombie goes on
-		{Generation: 5, Word: "host", Count: 1, Input: 2},
-		{Generation: 3, Word: "lag", Count: 4, Input: 3},
-	}
-	s := newStore()
-	for i, c := range log {
-		r := changelogRecord("changelog", 0, c)
-		r.Offset = int64(i)
-		s.replay(r)
-	}
-	assert.Equal(t, map[string]int64{"lag": 2, "host": 1}, s.snapshot())
-	assert.Equal(t, int64(len(log)), s.position())
-	assert.Nil(t, s.count(&kgo.Record{Offset: 2, Value: []byte("host")}, 5), "counted already")
-	assert.Equal(t, &change{Generation: 5, Word: "host", Count: 2, Input: 3}, s.count(&kgo.Record{Offset: 3, Value: []byte("host")}, 5))
 }
 
 func TestLeastMoves(t *testing.T) {

@@ -19,22 +19,23 @@ type replayer struct {
 	topic  string
 	rate   int
 	lag    func(task assignor.TaskID, lag int64)
+	done   func(inputs []*kgo.Record)                      // counted for good
+	failed func(task assignor.TaskID, s *store, err error) // to replay a record
+	reads  map[int32]*store                                // what the client reads, which only run knows
 
 	mu     sync.Mutex
-	stores map[int32]*store
+	stores map[int32]*store // what is to be followed
 	urgent map[int32]bool
-	ends   map[int32]int64
-	moved  chan struct{} // closed when anything was replayed
 }
 
-func newReplayer(opts []kgo.Opt, topic string, rate int, lag func(assignor.TaskID, int64)) (*replayer, error) {
+func newReplayer(opts []kgo.Opt, topic string, rate int) (*replayer, error) {
 	client, err := kgo.NewClient(append(slices.Clone(opts), kgo.FetchMaxWait(50*time.Millisecond))...)
 	if err != nil {
 		return nil, err
 	}
 	return &replayer{
-		client: client, admin: kadm.NewClient(client), topic: topic, rate: rate, lag: lag,
-		stores: map[int32]*store{}, urgent: map[int32]bool{}, ends: map[int32]int64{}, moved: make(chan struct{}),
+		client: client, admin: kadm.NewClient(client), topic: topic, rate: rate,
+		stores: map[int32]*store{}, reads: map[int32]*store{}, urgent: map[int32]bool{},
 	}, nil
 }
 
@@ -42,43 +43,37 @@ func newReplayer(opts []kgo.Opt, topic string, rate int, lag func(assignor.TaskI
 func (r *replayer) follow(partition int32, s *store, urgent bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.urgent[partition] = urgent
-	if r.stores[partition] == s {
-		return
-	}
-	r.stores[partition] = s
-	r.client.AddConsumePartitions(map[string]map[int32]kgo.Offset{
-		r.topic: {partition: kgo.NewOffset().At(s.position())},
-	})
+	r.stores[partition], r.urgent[partition] = s, urgent
 }
 
 // leave stops the replay of a partition.
 func (r *replayer) leave(partition int32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.stores[partition] == nil {
-		return
-	}
 	delete(r.stores, partition)
 	delete(r.urgent, partition)
-	r.client.RemoveConsumePartitions(map[string][]int32{r.topic: {partition}})
 }
 
-// await waits until the store has replayed everything before an offset.
-func (r *replayer) await(ctx context.Context, s *store, offset int64) error {
-	for {
-		r.mu.Lock()
-		moved := r.moved
-		r.mu.Unlock()
-		if s.position() >= offset {
-			return nil
-		}
-		select {
-		case <-moved:
-		case <-ctx.Done():
-			return ctx.Err()
+// assign makes the client read what is followed. It is called between polls: no record that was fetched for one store gets into
+// the next one, which may be behind it.
+func (r *replayer) assign() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	remove, add := []int32{}, map[int32]kgo.Offset{}
+	for p, s := range r.reads {
+		if r.stores[p] != s {
+			remove = append(remove, p)
+			delete(r.reads, p)
 		}
 	}
+	for p, s := range r.stores {
+		if r.reads[p] == nil {
+			r.reads[p] = s
+			add[p] = kgo.NewOffset().At(s.log.Next())
+		}
+	}
+	r.client.RemoveConsumePartitions(map[string][]int32{r.topic: remove})
+	r.client.AddConsumePartitions(map[string]map[int32]kgo.Offset{r.topic: add})
 }
 
 // run replays until ctx ends.
@@ -89,6 +84,7 @@ func (r *replayer) run(ctx context.Context) {
 		if r.hurries() {
 			most = 0 // all there are
 		}
+		r.assign()
 		poll, cancel := context.WithTimeout(ctx, tick)
 		fetches := r.client.PollRecords(poll, most)
 		cancel()
@@ -96,10 +92,6 @@ func (r *replayer) run(ctx context.Context) {
 		if fetches.NumRecords() == 0 {
 			continue
 		}
-		r.mu.Lock()
-		close(r.moved)
-		r.moved = make(chan struct{})
-		r.mu.Unlock()
 		if !r.hurries() {
 			sleep(ctx, tick)
 		}
@@ -114,11 +106,13 @@ func (r *replayer) hurries() bool {
 }
 
 func (r *replayer) apply(rec *kgo.Record) {
-	r.mu.Lock()
-	s := r.stores[rec.Partition]
-	r.mu.Unlock()
-	if s != nil && rec.Offset >= s.position() {
-		s.replay(rec)
+	s := r.reads[rec.Partition]
+	done, err := s.replay(rec)
+	if err != nil {
+		r.failed(assignor.TaskID{Partition: rec.Partition}, s, err)
+	}
+	if len(done) > 0 {
+		r.done(done)
 	}
 }
 
@@ -132,7 +126,7 @@ func (r *replayer) watch(ctx context.Context) {
 				s := r.stores[o.Partition]
 				r.mu.Unlock()
 				if s != nil && o.Err == nil {
-					r.lag(assignor.TaskID{Partition: o.Partition}, max(0, o.Offset-s.position()))
+					r.lag(assignor.TaskID{Partition: o.Partition}, max(0, o.Offset-s.log.Next()))
 				}
 			})
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/incremental-rebalance/assignor"
 	"github.com/incremental-rebalance/assignor/franz"
+	"github.com/incremental-rebalance/assignor/franz/fence"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -25,6 +26,7 @@ type settings struct {
 	session   time.Duration
 	heartbeat time.Duration
 	static    bool
+	fallback  []kgo.GroupBalancer
 	tags      map[string]string
 	watch     watcher
 	logger    *slog.Logger
@@ -60,10 +62,9 @@ type service struct {
 
 // task is one that the member owns: it runs once its store has replayed the whole changelog.
 type task struct {
-	cancel     context.CancelFunc
-	generation int32
-	runs       bool
-	pending    []*kgo.Record // what came in before it ran
+	cancel  context.CancelFunc
+	tenure  *fence.Tenure // nil until it runs
+	pending []*kgo.Record // what came in before it ran
 }
 
 // start starts an instance and returns at once.
@@ -76,6 +77,7 @@ func start(name string, s settings) (*service, error) {
 		Tags:     s.tags,
 		Topology: []franz.Subtopology{{Topics: []string{s.input}}},
 		Assignor: assignor.Config{Standbys: 1, AcceptableLag: 200, ScaleDownTimeout: time.Minute},
+		Fallback: s.fallback,
 		OnChange: w.change,
 		Debounce: 200 * time.Millisecond,
 		Logger:   s.logger,
@@ -88,9 +90,11 @@ func start(name string, s settings) (*service, error) {
 		kgo.SeedBrokers(s.brokers...), kgo.Dialer(w.dial), kgo.WithContext(w.ctx), kgo.DisableClientMetrics(),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0),
 	}
-	if w.replayer, err = newReplayer(base, s.changelog, s.rate, func(t assignor.TaskID, lag int64) { w.balancer.Progress(t, lag) }); err != nil {
+	if w.replayer, err = newReplayer(base, s.changelog, s.rate); err != nil {
 		return nil, err
 	}
+	w.replayer.lag, w.replayer.failed = w.progress, w.failed
+	w.replayer.done = func(inputs []*kgo.Record) { w.client.MarkCommitRecords(inputs...) }
 	opts := append(base,
 		kgo.ConsumerGroup(s.group), kgo.ConsumeTopics(s.input), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchMaxWait(100*time.Millisecond), kgo.AutoCommitMarks(), kgo.AutoCommitInterval(500*time.Millisecond),
@@ -103,6 +107,7 @@ func start(name string, s settings) (*service, error) {
 		return nil, err
 	}
 	w.loop(w.poll)
+	w.loop(w.mend)
 	w.loop(func() { w.replayer.run(w.ctx) })
 	w.loop(func() { w.replayer.watch(w.ctx) })
 	return w, nil
@@ -130,7 +135,7 @@ func (w *service) change(s franz.State) {
 	}
 	for _, id := range s.Active {
 		if w.tasks[id] == nil {
-			w.take(id, s.Generation)
+			w.take(id)
 		}
 	}
 	copies := map[assignor.TaskID]bool{}
@@ -151,7 +156,7 @@ func (w *service) change(s franz.State) {
 
 func (w *service) store(id assignor.TaskID) *store {
 	if w.stores[id] == nil {
-		w.stores[id] = newStore()
+		w.stores[id] = newStore(w.changelog, id.Partition)
 	}
 	return w.stores[id]
 }
@@ -159,38 +164,93 @@ func (w *service) store(id assignor.TaskID) *store {
 func (w *service) stop(id assignor.TaskID, t *task) {
 	t.cancel()
 	delete(w.tasks, id)
-	if t.runs {
+	if s := w.stores[id]; s != nil {
+		s.stop()
+	}
+	if t.tenure != nil {
 		w.watch.stopped(w.name, id)
 	}
 }
 
-// take makes the instance run a task: it writes a fence to the changelog, replays up to it, and counts from there.
-func (w *service) take(id assignor.TaskID, generation int32) {
+// take makes the instance run a task: it takes the task over in the changelog, and counts from there. It goes on reading the
+// changelog, which tells whether what it writes counts.
+func (w *service) take(id assignor.TaskID) {
 	ctx, cancel := context.WithCancel(w.ctx)
-	t := &task{cancel: cancel, generation: generation}
+	t := &task{cancel: cancel}
 	w.tasks[id] = t
 	s := w.store(id)
 	w.replayer.follow(id.Partition, s, true)
 	w.loop(func() {
-		fence := changelogRecord(w.changelog, id.Partition, change{Generation: generation, Input: -1})
-		if w.produce(ctx, fence) != nil {
+		defer cancel()
+		tenure, err := s.log.TakeOver(ctx, w.client, w.name)
+		if err != nil {
+			w.again(ctx, id, t, err)
 			return
 		}
-		if w.replayer.await(ctx, s, fence.Offset+1) == nil {
-			w.ready(ctx, id, t)
+		w.ready(ctx, id, t, tenure)
+		select {
+		case <-tenure.Lost():
+			w.again(ctx, id, t, fence.ErrFenced)
+		case <-ctx.Done():
 		}
 	})
 }
 
+// again takes over a task once more, unless it is no longer to run here: another process has taken it over, or it could not be
+// taken over. A process that is out of the group and does not know it soon will; until then the two may take turns.
+func (w *service) again(ctx context.Context, id assignor.TaskID, t *task, err error) {
+	if ctx.Err() != nil || errors.Is(err, fence.ErrSpoilt) { // failed sees to that
+		return
+	}
+	w.logger.Warn("takes a task over again", "instance", w.name, "task", id, "err", err)
+	sleep(ctx, 200*time.Millisecond)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if ctx.Err() == nil && !w.ended && w.tasks[id] == t {
+		w.stop(id, t)
+		w.take(id)
+	}
+}
+
+// failed replays a task into a new store, since the one it has cannot be trusted: what this process counted there after somebody
+// else took the task over is void. A record that nobody can judge harms no store.
+func (w *service) failed(id assignor.TaskID, s *store, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended || w.stores[id] != s { // another record of that store has said so
+		return
+	}
+	w.logger.Warn("replay", "instance", w.name, "task", id, "err", err)
+	if errors.Is(err, fence.ErrStamp) {
+		return
+	}
+	delete(w.stores, id)
+	if t := w.tasks[id]; t != nil {
+		w.stop(id, t)
+		w.take(id)
+		return
+	}
+	w.replayer.follow(id.Partition, w.store(id), false)
+}
+
+// progress says how far a copy is, or a task that does not run yet.
+func (w *service) progress(id assignor.TaskID, lag int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if t := w.tasks[id]; t == nil || t.tenure == nil {
+		w.balancer.Progress(id, lag)
+	}
+}
+
 // ready begins to count, first what has come in meanwhile.
-func (w *service) ready(ctx context.Context, id assignor.TaskID, t *task) {
+func (w *service) ready(ctx context.Context, id assignor.TaskID, t *task, tenure *fence.Tenure) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if ctx.Err() != nil {
 		return
 	}
-	w.replayer.leave(id.Partition)
-	t.runs = true
+	w.replayer.follow(id.Partition, w.stores[id], false)
+	t.tenure = tenure
 	w.watch.started(w.name, id)
 	w.balancer.Progress(id, 0)
 	w.count(t.pending)
@@ -210,36 +270,52 @@ func (w *service) poll() {
 	}
 }
 
-// count counts records of tasks that run, writes the changes, and marks the records as consumed; it keeps those of tasks that
-// do not run yet, and drops those of tasks that the member has lost.
+// mend writes what void records have to be written over with, again and again.
+func (w *service) mend() {
+	for w.ctx.Err() == nil {
+		w.mu.Lock()
+		var records []*kgo.Record
+		for id, t := range w.tasks {
+			if t.tenure != nil && !w.ended {
+				records = append(records, t.tenure.Mend(w.stores[id].current)...)
+			}
+		}
+		w.write(records)
+		w.mu.Unlock()
+		sleep(w.ctx, 200*time.Millisecond)
+	}
+}
+
+// count counts records of tasks that run, and writes the changes; it keeps those of tasks that do not run yet, and drops those of
+// tasks that the member has lost. A record is marked as consumed when its change has been read back.
 func (w *service) count(records []*kgo.Record) {
-	var changes, counted []*kgo.Record
+	var changes []*kgo.Record
 	for _, r := range records {
 		id := assignor.TaskID{Partition: r.Partition}
 		t := w.tasks[id]
 		switch {
 		case t == nil || w.ended:
-		case !t.runs:
+		case t.tenure == nil:
 			t.pending = append(t.pending, r)
 		default:
-			if c := w.stores[id].count(r, t.generation); c != nil {
-				changes = append(changes, changelogRecord(w.changelog, r.Partition, *c))
+			c, err := w.stores[id].count(r, t.tenure)
+			if err == nil && c != nil { // else another process has taken it over, or it is counted
+				changes = append(changes, c)
 			}
-			counted = append(counted, r)
 		}
 	}
-	if len(counted) == 0 {
-		return
+	w.write(changes)
+	if !w.ended {
+		w.watch.processed(w.name, len(changes))
 	}
-	if w.produce(w.ctx, changes...) != nil {
-		w.ended = true // what it has counted is not in the changelog: it must not go on
-		return
+}
+
+// write writes changes. Without them in the changelog the stores are wrong: then the instance must not go on.
+func (w *service) write(records []*kgo.Record) {
+	if err := w.produce(w.ctx, records...); err != nil && !w.ended {
+		w.ended = true
+		w.logger.Error("stops, as its changes are not in the changelog", "instance", w.name, "err", err)
 	}
-	for _, c := range changes {
-		w.stores[assignor.TaskID{Partition: c.Partition}].written(c.Offset)
-	}
-	w.client.MarkCommitRecords(counted...)
-	w.watch.processed(w.name, len(changes))
 }
 
 // produce writes records and waits until the broker has them, or ctx has ended. kgo's own ProduceSync does not end with ctx: a
@@ -320,7 +396,7 @@ func (w *service) counts() map[int32]map[string]int64 {
 	defer w.mu.Unlock()
 	counts := map[int32]map[string]int64{}
 	for id, t := range w.tasks {
-		if t.runs {
+		if t.tenure != nil {
 			counts[id.Partition] = w.stores[id].snapshot()
 		}
 	}
