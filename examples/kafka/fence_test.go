@@ -150,6 +150,7 @@ func TestFenceOfAStaticReplacement(t *testing.T) {
 	require.NoError(t, err)
 	defer writer.Close()
 	require.NoError(t, writer.ProduceSync(t.Context(), late).FirstErr())
+	require.Eventually(t, func() bool { return w.services[0].follows(id).log.Next() > late.Offset }, 10*time.Second, 20*time.Millisecond)
 	w.send(100)
 	w.counted()
 	assert.NotSame(t, zombie, old.follows(id), "it holds a change that is void")
