@@ -32,5 +32,6 @@
 // # Two owners
 //
 // No two members own a task in the protocol at a time. A process cut off from the coordinator may run on for a while without
-// knowing that it is out: whoever needs more than that fences its writes, by transactions or by a check of the generation.
+// knowing that it is out: whoever needs more than that fences its writes, by transactions or with the package fence. The generation is no
+// fence: it begins at 1 again with every life of the group.
 package franz

@@ -13,7 +13,7 @@ import (
 type State struct {
 	Instance   string `json:"instance"`
 	Member     string `json:"member"`     // the id that the coordinator gave it, "" before the first join
-	Generation int32  `json:"generation"` // of the last assignment, 0: none yet
+	Generation int32  `json:"generation"` // of the last assignment, 0: none yet, or the fallback's; no fence, see the README
 	Leader     bool   `json:"leader"`     // it decided this generation
 
 	Active   []assignor.TaskID  `json:"active"`   // run these

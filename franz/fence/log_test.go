@@ -64,6 +64,23 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// The rows of the package comment are as true.
+func TestRowsOfThePackageComment(t *testing.T) {
+	text, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	var c *Changelog
+	rows := regexp.MustCompile(`(?m)^//\t(\d+) +(.*?)  +(\w+) +(\d\S+)(  .*)?$`).FindAllStringSubmatch(string(text), -1)
+	for _, cols := range rows {
+		if cols[1] == "0" {
+			c = NewChangelog("log", 0, Checkpoint{})
+		}
+		v, err := c.Replay(recordOf(t, int64(cols[1][0]-'0'), cols[2]))
+		require.NoError(t, err)
+		assert.Equal(t, cols[3]+" "+cols[4], v.String()+" "+rowOf(c.InForce()), cols[0])
+	}
+	assert.Len(t, rows, 14)
+}
+
 var row = regexp.MustCompile(`^(\d+)  (.*?) +(\w+) +(\S+)$`)
 
 func playRows(t *testing.T, text string, restart bool) {
