@@ -13,7 +13,7 @@ type owned struct {
 	orphans []int32
 }
 
-// actives is the state of placeActives.
+// actives is the state of placeActives. What it decides goes into the plan; the rest ends with the step.
 type actives struct {
 	*plan
 	orphans []int32
@@ -105,7 +105,8 @@ func (a *actives) countLoads() {
 	}
 }
 
-// place decides that instance i runs the task; m is the member of it that should, none where any may.
+// place decides that instance i runs the task; m is the member of it that should, none where any may. It is the one way in
+// which this step decides, so that learners and loads are never forgotten.
 func (a *actives) place(t, i, m int32, why Reason) {
 	a.setPlace(t, i, m)
 	a.setWhy(t, why)
@@ -130,7 +131,12 @@ func (a *actives) settleLearner(t int32) {
 	}
 }
 
-// takeOver hands the task to a learner that has caught up (R1.1).
+// takeOver hands the task to a learner that has caught up (R1.1): of several to the one with the smallest lag. This comes
+// before the owner is asked: the owner has been running on only until its successor is ready.
+//
+//	T1 owner S1, learner S2 lag 0         S2 runs it, at once if S1 has stopped it, else in the next round (R2)
+//	T1 owner S1, learner S2 lag 90 000    S1 keeps it
+//	T1 stopped for S2, lag now 30 000     S2 runs it all the same: see handoverOrdered
 func (a *actives) takeOver(t int32) bool {
 	if !a.anyLearners || !a.hasCopies(t) {
 		return false
@@ -149,8 +155,10 @@ func (a *actives) takeOver(t int32) bool {
 }
 
 // handoverOrdered reports whether the last round told the owner to stop the task for its learner, whose lag may have grown a
-// little since (R1.1). Where it gave another order, for a conflict or because the owner was still restoring the task, say, it
-// left no learner (see keepAll); one that reports to be one all the same has not seen that answer.
+// little since (R1.1): to send the task back because of that would let a busy task bounce for ever.
+//
+// Where the last round gave another order, for a conflict or because the owner was still restoring the task, say, it left no
+// learner (see keepAll); one that reports to be one all the same has not seen that answer.
 func (c *claims) handoverOrdered(t int32) bool {
 	revokes := c.lastRevokes(t)
 	if len(revokes) != 1 || c.lastRun(t) != nobody {
@@ -160,7 +168,8 @@ func (c *claims) handoverOrdered(t int32) bool {
 	return o == none || o == c.memory.present[revokes[0].member]
 }
 
-// keepOwner leaves the task with the member that runs it, or that stopped it for this round (R1.2).
+// keepOwner leaves the task with the member that runs it, or that stopped it for this round (R1.2). It does not where the
+// instance has no time left, nor where the owner is still restoring while a copy that has caught up could run.
 func (a *actives) keepOwner(t int32) bool {
 	o := a.owner[t]
 	if o == none || a.mustGo(a.members[o].instance, a.stateless(t)) {
@@ -178,6 +187,7 @@ func (c *copies) hotElsewhere(t int32) bool {
 	return c.bestCopy(t, func(k int32) bool { return c.caughtUp(k) && c.staysAt(k) }, c.lessLag) != none
 }
 
+// staysAt reports whether the holder of copy k may be given the task.
 func (c *copies) staysAt(k int32) bool { return c.instances[c.holderInstance(k)].stays }
 
 // returnToInstance gives a task that nobody claims back to the instance that had it: to one that the memory gave it to and
@@ -212,12 +222,13 @@ func (c *copies) stillBest(t, i int32) bool {
 	return c.bestCopy(t, func(k int32) bool { return c.holderInstance(k) != i && c.rank(k) < own }, c.lessLag) == none
 }
 
+// hotOn reports whether a copy on instance i has caught up.
 func (c *copies) hotOn(t, i int32) bool {
 	return c.bestCopy(t, func(k int32) bool { return c.holderInstance(k) == i && c.caughtUp(k) }, c.lessLag) != none
 }
 
-// placeBack gives the task to its old instance: to the member with the best copy, else to the one that had it if that is still on
-// this instance.
+// placeBack gives the task to its old instance: to the member with the best copy, else to the one that had it if that is still
+// on this instance, else to any. It returns true.
 func (a *actives) placeBack(t, i int32) bool {
 	m := none
 	if k := a.bestCopy(t, func(k int32) bool { return a.holderInstance(k) == i }, a.lessLag); k != none {
@@ -244,6 +255,9 @@ func (a *actives) returnCold(t int32) bool {
 
 // runHotCopy runs a task without owner from a copy that has caught up: on the staying instance with the lightest planned load,
 // else on a leaving one before its deadline, where it runs until it is learned elsewhere (R1.3).
+//
+//	copies S2 lag 0, S3 lag 0, planned loads 5 and 3    S3 runs it: both could at once, and S3 has more room
+//	copies S2 (leaving) lag 0, S3 lag 90 000            S2 runs it, and S3 will learn it (hot beats cold)
 func (a *actives) runHotCopy(t int32) bool {
 	hot := a.bestCopy(t, func(k int32) bool { return a.caughtUp(k) && a.staysAt(k) }, func(k, other int32) bool {
 		if d := a.compareLoad(a.holderInstance(k), a.holderInstance(other)); d != 0 {
@@ -283,7 +297,8 @@ func (a *actives) awaitInstance(t int32) bool {
 	return true
 }
 
-// runBestCopy runs a task without owner from the copy with the least to replay (R1.4).
+// runBestCopy runs a task without owner from the copy with the least to replay (R1.4), unknown lags last. Of two equal ones a
+// learner comes first: a plan had meant the task to be there.
 func (a *actives) runBestCopy(t int32) bool {
 	best := a.bestCopy(t, a.staysAt, func(k, other int32) bool {
 		if a.replicas[k].lag == a.replicas[other].lag && a.replicas[k].learns != a.replicas[other].learns {
@@ -298,7 +313,8 @@ func (a *actives) runBestCopy(t int32) bool {
 	return true
 }
 
-// whyMoved returns why a task is not where its owner runs it, or how where it has none.
+// whyMoved returns why a task is not where its owner runs it, or how where it has none: the owner's reason comes first, since
+// it is what somebody who reads the moves wants to know.
 func (c *copies) whyMoved(t int32, how Reason) Reason {
 	o := c.owner[t]
 	if o == none {

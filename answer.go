@@ -71,7 +71,7 @@ func (c *claims) formerOwner(t int32) (id string, held bool) {
 	return "", false
 }
 
-// writeLists writes the members' lists.
+// writeLists writes the members' lists, all into one block: an allocation for all of them, and not one for each.
 func (d due) writeLists(members []MemberAssignment) {
 	total := sum(d.active) + sum(d.wholes)
 	for which := range d.entries {
@@ -107,7 +107,8 @@ type writer struct {
 	next    []int32 // by member: where in the block its list goes on
 }
 
-// open makes room for lists of these lengths, by member; where there are entries, which may be none, for one task more for each.
+// open makes room for lists of these lengths, by member; where there are entries, for each of them too. It returns the block,
+// and by member where its list begins in it: whoever writes keeps them in registers.
 func (w *writer) open(lengths []int32, entries []entry) (block []TaskID, next []int32) {
 	if clear(w.next); lengths != nil {
 		copy(w.next, lengths)
@@ -155,7 +156,7 @@ func (w *writer) writeActive() {
 	w.close(activeList)
 }
 
-// writeEntries writes one sort of lists.
+// writeEntries writes one sort of lists from its entries, which are in task order.
 func (w *writer) writeEntries(which list) {
 	entries := w.entries[which]
 	block, next := w.open(nil, entries)

@@ -35,6 +35,7 @@ type workspace struct {
 	lists   listSpace
 }
 
+// begin makes the arrays ready for a round.
 func (w *workspace) begin() {
 	w.group.begin()
 	w.history.begin()
@@ -59,6 +60,11 @@ func (a *Assignor) Assign(members []Member, prevAssignment *Assignment, config C
 	return decide(members, prevAssignment, config, &a.space), nil
 }
 
+// decide is the round: a step a line. Each takes what the one before returns and returns its own, so that none can be called
+// too early, and none can be left out.
+//
+// The facts come first, of which nothing is decided; owned to kept decide a task after the other, and change the plan and
+// nothing else; from revoked on it is written down. A new step goes where what it needs is there, and gets a type of its own.
 func decide(members []Member, prev *Assignment, config Config, s *workspace) *Assignment {
 	group := indexGroup(members, config, &s.group)
 	history := recall(group, prev, &s.history) // R0, R7: who ran what in the last round

@@ -9,6 +9,14 @@ import (
 
 // levelKind returns how many tasks of each class every instance should have, where those above their range give up some and
 // leaving ones all (R4).
+//
+//	             S1  S2  S3 new  S4 leaves
+//	have          5   4   0       3          twelve in all, three stay: a fair range of 4 to 4
+//	starts with   4   4   4                  Low is 4: S3 is raised, S1 lowered
+//	target        4   4   4       0
+//
+// Whoever does not receive is not raised above what it has or is planned to have, so with NewInstancesOnly the others keep what
+// no newcomer can take. An instance that overflows takes what is left when all are at the upper end of their range.
 func (p *plan) levelKind(k *kind, d demand) counts {
 	total := p.total(k, d)
 	d.incoming = slices.Clone(d.incoming)
@@ -33,7 +41,12 @@ func (p *plan) levelKind(k *kind, d demand) counts {
 	return counts{l.Targets(), len(p.instances)}
 }
 
-// fillKind is levelKind where nobody gives up anything: it only says where incoming goes (R1.5).
+// fillKind is levelKind where nobody gives up anything: it only says where incoming goes (R1.5). Who has more than its range
+// keeps it, and is given more only when all others have come up to theirs.
+//
+//	             S1  S2  S3
+//	have          5   1   0     three come in: nine in all, a fair range of 3 to 3
+//	target        5   2   2     to S3, S2, S3: always to the lightest
 func (p *plan) fillKind(k *kind, d demand) counts {
 	total := p.total(k, d)
 	if !k.unit() {

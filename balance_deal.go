@@ -44,7 +44,7 @@ func (d *dealer) excess(i, sub int32) int64 {
 	return int64(d.spread.cells[int(i)*d.spread.subs+int(sub)])*d.staying - share
 }
 
-// segment is the part of a pool that belongs to one subtopology.
+// segment is the part of a pool that belongs to one subtopology. left is how many of its tasks nobody has been given.
 type segment struct {
 	sub   int32
 	tasks []int32
@@ -77,7 +77,7 @@ func (d *dealer) deal(pool []int32, room []int64, groups [][]int32, give func(t,
 	giveStretches(segments, takers, takes, give)
 }
 
-// segments cuts a pool at the borders of subtopologies.
+// segments cuts a pool, which is sorted, at the borders of subtopologies.
 func (g *group) segments(pool []int32) []segment {
 	var segments []segment
 	for len(pool) > 0 {
@@ -93,7 +93,7 @@ func (g *group) segments(pool []int32) []segment {
 	return segments
 }
 
-// takeTurns counts in takes how many tasks of each segment each taker gets.
+// takeTurns counts in takes how many tasks of each segment each taker gets. It ends when nobody has room or the pool is empty.
 func (d *dealer) takeTurns(segments []segment, room []int64, takers []int32, takes []int32) {
 	d.takeFullTurns(segments, room, takers, takes)
 	n := len(segments)
@@ -127,6 +127,7 @@ func (d *dealer) takeTurns(segments []segment, room []int64, takers []int32, tak
 	}
 }
 
+// hand gives instance i so many tasks of a segment, without saying yet which.
 func (d *dealer) hand(s *segment, i, n int32) {
 	s.left -= int(n)
 	d.spread.add(s.sub, i, n)
@@ -181,6 +182,7 @@ func demandTurn(segments []segment, runs []alike, turn int, demand []int) bool {
 	return wanted
 }
 
+// runsOfAlike groups takers in a row that are alike. On a cold start all are, and there is one run.
 func (d *dealer) runsOfAlike(segments []segment, room []int64, takers []int32) []alike {
 	var runs []alike
 	w := &wishes{}
@@ -202,6 +204,7 @@ func (d *dealer) runsOfAlike(segments []segment, room []int64, takers []int32) [
 	return runs
 }
 
+// wishAlike reports whether two instances wish for the same segments in the same order.
 func (d *dealer) wishAlike(segments []segment, a, b int32) bool {
 	for s := range segments {
 		if d.excess(a, segments[s].sub) != d.excess(b, segments[s].sub) {
@@ -223,6 +226,7 @@ func (w *wishes) use(excess []int64, items []int32) {
 	w.Less = func(a, b int32) bool { return w.excess[a] < w.excess[b] || w.excess[a] == w.excess[b] && a < b }
 }
 
+// set makes w the wishes of instance i.
 func (w *wishes) set(d *dealer, segments []segment, i int32) {
 	for s := range segments {
 		w.excess[s] = d.excess(i, segments[s].sub)
@@ -252,6 +256,7 @@ func (w *wishes) next(segments []segment, capacity int64) int32 {
 	return none
 }
 
+// pop returns the first segment, of which one is taken: the excess of its subtopology grows by the capacity of all.
 func (w *wishes) pop(capacity int64) int32 {
 	s := w.Items[0]
 	w.excess[s] += capacity
@@ -291,7 +296,8 @@ func giveStretches(segments []segment, takers []int32, takes []int32, give func(
 	}
 }
 
-// dealInOrder is deal for more takers and subtopologies than a table is kept of: the takers take turns, one task each.
+// dealInOrder is deal for more takers and subtopologies than a table is kept of: the takers take turns, one task each, in id
+// order. Counts come out the same, only subtopologies are not spread.
 func (g *group) dealInOrder(pool []int32, room []int64, groups [][]int32, give func(t, i int32)) {
 	for _, group := range groups {
 		for gave := true; gave && len(pool) > 0; {

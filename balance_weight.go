@@ -7,8 +7,14 @@ import (
 	"github.com/incremental-rebalance/assignor/internal/level"
 )
 
-// weighing is the rule of R4 for tasks of several weights. There a target in load units need not be reachable, so it decides move
-// by move: each only if it shrinks the summed distance of all instances from their ranges, which therefore ends.
+// weighing is the rule of R4 for tasks of several weights. There a target in load units need not be reachable, so it decides
+// move by move: each only if it shrinks the summed distance of all instances from their ranges, which therefore ends.
+//
+//	S1 weighs 5 5 2 (12), S2 weighs 2 (2)    fourteen in all, a range of 7 to 7: distances 5 and 5
+//	a task of 5 moves                        S1 weighs 5 2 (7), S2 weighs 2 5 (7): distances 0 and 0
+//
+// To find the best plan is bin packing; what a leader needs is one that every leader finds, and that the next round leaves
+// alone.
 type weighing struct {
 	*plan
 	kind     *kind
@@ -19,6 +25,8 @@ type weighing struct {
 	incoming []int64 // by class, what has yet to be given out
 }
 
+// newWeighing returns the state in which every instance has what it has, and what is incoming has yet to be given out. A
+// leaving one has nothing: its caller has made what it had incoming.
 func (p *plan) newWeighing(k *kind, d demand, total int64) *weighing {
 	n := len(p.instances)
 	w := &weighing{plan: p, kind: k, demand: d, lo: make([]int64, n), hi: make([]int64, n), load: make([]int64, n), count: d.have.clone(), incoming: slices.Clone(d.incoming)}
@@ -53,6 +61,7 @@ func (w *weighing) gain(from, to int32, x int64) int64 {
 	return w.distance(from, w.load[from]) - w.distance(from, w.load[from]-x) + w.distance(to, w.load[to]) - w.distance(to, w.load[to]+x)
 }
 
+// add counts n tasks of a class more on instance i.
 func (w *weighing) add(class, i int32, n int64) {
 	w.count.of(class)[i] += n
 	w.load[i] += n * w.kind.weights[class]
@@ -88,6 +97,7 @@ func (w *weighing) fill() counts {
 	return w.count
 }
 
+// lighter orders instances by their load for their capacity.
 func (w *weighing) lighter(a, b int32) bool {
 	return cmp.Or(level.CompareRatios(w.load[a], w.instances[a].capacity, w.load[b], w.instances[b].capacity), cmp.Compare(a, b)) < 0
 }
@@ -135,6 +145,7 @@ func (w *weighing) keepLearner(t int32) bool {
 	return true
 }
 
+// move counts one task of a class on another instance.
 func (w *weighing) move(class, from, to int32) {
 	w.add(class, from, -1)
 	w.add(class, to, 1)

@@ -12,7 +12,12 @@ type claim struct {
 	certain      bool // it reports to run it, while other claims to run it say that it may
 }
 
-// claims is who runs what, as far as members and memory say (R0). From here on a task that several claim has one owner at most.
+// claims is who runs what, as far as members and memory say (R0). From here on a task has one owner at most: the member that
+// may go on with it, or whose state is the newest where nobody may.
+//
+//	S1 generation 7 Active T1, S2 generation 6 Active T1     owner S1, and S2 has to stop (a revocation)
+//	S1 and S2 both generation 7, both Active T1              owner S1, fenced: both have to stop
+//	S1 generation 7 Revoked T1, nobody else                  owner S1, stopped: it may move at once
 type claims struct {
 	history
 	owner       []int32 // by task, foreign ones included: the member that runs it, or stopped it for this round; none where nobody claims it
@@ -22,9 +27,11 @@ type claims struct {
 	revocations []claim // who has to stop a task because somebody else claims it too, in task order
 }
 
-// eachClaim calls f for every task that a member runs or ran until now, in member order: what it reports, and for a member
-// that may be acting on the last answer also what that gave it (R0).
-// certain says that the member reports to run the tasks, while others may.
+// eachClaim calls f for every task that a member runs or ran until now, in member order: what it reports, and for a member that
+// may be acting on the last answer also what that gave it (R0). What such a member says that it stopped, it may have started
+// again since; so it counts as running.
+//
+// certain says that the member reports to run the tasks, while others only may.
 func (r *history) eachClaim(f func(ids []TaskID, member int32, run, certain bool)) {
 	for m := range r.members {
 		mb := &r.members[m]
@@ -42,6 +49,9 @@ func (r *history) eachClaim(f func(ids []TaskID, member int32, run, certain bool
 }
 
 // readClaims finds the owner of every task: the member with the highest generation of those that claim it (R0).
+//
+// It takes the first claimant for the owner and sets the others aside, since in nearly all rounds there are none: only
+// contested tasks are sorted. It costs O(claims), and O(n log n) in the contested ones.
 func readClaims(h history) claims {
 	r := claimReader{claims: claims{history: h}}
 	r.owner = r.filled(int(r.topology.size()), none)
@@ -105,7 +115,8 @@ type foreignClaim struct {
 	claim
 }
 
-// claimForeign numbers the foreign tasks behind those of the topology and notes the claims on them.
+// claimForeign numbers the foreign tasks behind those of the topology and notes the claims on them. They do not count as
+// claimed: who wants to know whether all tasks have an owner means the topology's.
 func (r *claimReader) claimForeign() {
 	ids := make([]TaskID, len(r.foreign))
 	for k, f := range r.foreign {
@@ -160,7 +171,8 @@ func (c *claims) certainOwners() []bool {
 	return certain
 }
 
-// mergeClaims sorts the claims of one task, the highest generation first, and leaves one claim a member.
+// mergeClaims sorts the claims of one task, the highest generation first, and leaves one claim a member: it runs the task if
+// any of its claims says so.
 func (g *group) mergeClaims(claims []claim) []claim {
 	slices.SortFunc(claims, func(a, b claim) int {
 		return cmp.Or(cmp.Compare(g.members[b.member].gen, g.members[a.member].gen), cmp.Compare(a.member, b.member))
@@ -224,6 +236,7 @@ func (c *claims) revocationsOf(t int32) []claim {
 // running reports whether the owner of a task has not stopped it.
 func (c *claims) running(t int32) bool { return c.stopped == nil || !c.stopped[t] }
 
+// setRunning notes whether the owner of a task still runs it. Nothing is stored as long as all owners do.
 func (c *claims) setRunning(t int32, run bool) {
 	if c.stopped == nil {
 		if run {

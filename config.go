@@ -123,6 +123,7 @@ func (s Subtopology) validate(fail func(format string, args ...any)) {
 	}
 }
 
+// weight returns the load of one of its tasks.
 func (s Subtopology) weight() int64 { return max(1, int64(s.Weight)) }
 
 // cost returns what a replay of one of its tasks costs, 0 where all cost the same.
@@ -139,12 +140,16 @@ type fault struct {
 	text string
 }
 
+// Error returns the text.
 func (f fault) Error() string { return "assignor: " + f.text }
 
+// Unwrap returns the sentinel.
 func (f fault) Unwrap() error { return f.kind }
 
+// caughtUp reports whether a reported lag is known and at most AcceptableLag.
 func (c Config) caughtUp(lag int64) bool { return lag >= 0 && lag <= c.AcceptableLag }
 
+// timedOut reports whether a learner has been at it for longer than LearnerTimeout.
 func (c Config) timedOut(l Replica) bool { return c.LearnerTimeout > 0 && l.For > c.LearnerTimeout }
 
 // validateMembers returns what makes an answer impossible: no members, an empty id, two members with one id.

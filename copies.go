@@ -16,6 +16,7 @@ type replica struct {
 // unknownLag is greater than every known lag, so that unknown ones come last.
 const unknownLag = math.MaxUint64
 
+// lagOf returns a reported lag, all unknown ones as one.
 func lagOf(reported int64) uint64 {
 	if reported < 0 {
 		return unknownLag
@@ -23,9 +24,11 @@ func lagOf(reported int64) uint64 {
 	return uint64(reported)
 }
 
+// caughtUp reports whether a copy is at most AcceptableLag behind.
 func (c *copies) caughtUp(k int32) bool { return c.replicas[k].lag <= uint64(c.config.AcceptableLag) }
 
-// rank is the lag of a copy for comparisons in which all that have caught up are equal.
+// rank is the lag of a copy for comparisons in which all that have caught up are equal: a few records more or less are chance,
+// and the next round would decide otherwise.
 func (c *copies) rank(k int32) uint64 {
 	if c.caughtUp(k) {
 		return 0
@@ -53,6 +56,7 @@ type copySpace struct {
 	restorings arena[restoration]
 }
 
+// begin makes the arrays ready for a round.
 func (s *copySpace) begin() {
 	s.cells.begin()
 	s.replicas.begin()
@@ -80,6 +84,7 @@ type holders []cell
 // cell is a member, counted from 1, or 0 for nobody. A first cell of -n stands for n copies, and then the others mean nothing.
 type cell int32
 
+// cellOf returns the cell of a member.
 func cellOf(m int32) cell { return cell(m + 1) }
 
 // member returns the member of a cell, and a negative number where there is none.
@@ -127,6 +132,7 @@ func (c *copies) holdersOf(t int32) holders { return c.cells[int(t)*c.width:][:c
 // anyCopies reports whether somebody has reported a copy of some task.
 func (c *copies) anyCopies() bool { return c.cells != nil }
 
+// hasCopies reports whether somebody has a copy of the task.
 func (c *copies) hasCopies(t int32) bool { return c.cells != nil && c.cells[int(t)*c.width] != 0 }
 
 // readCopies notes who has copies of every task, as far as holders do: that is all that most tasks of most rounds need (see
@@ -156,6 +162,8 @@ func readCopies(before claims, s *copySpace) copies {
 	return c
 }
 
+// noteCopies notes the copies that a member reports in one of its lists. It only counts them and says whose they are, as far as
+// holders can.
 func (c *copies) noteCopies(replicas []Replica, m int32, learns bool) {
 	owner, cells, width, conflicts := c.owner, c.cells, c.width, len(c.revocations) > 0
 	tasks := c.topology.cursor()
@@ -178,8 +186,15 @@ func (c *copies) noteCopies(replicas []Replica, m int32, learns bool) {
 	}
 }
 
-// indexCopies collects the copies of every task, in member order, one a member: where a member reports a task twice the smallest
-// lag and the longest time count, and a learner stays one.
+// indexCopies collects the copies of every task, in member order, one a member: where a member reports a task twice the
+// smallest lag and the longest time count, and a learner stays one.
+//
+//	task        T1       T2    T3
+//	copyStart   0        2     2      3
+//	replicas    S1 S4          S2          T1 has two copies, T2 none, T3 one
+//
+// Room is made by the counts of holders, which may be too great where a member reports a task twice; so copyEnd says where the
+// copies of a task really end.
 func (c *copies) indexCopies() {
 	n := c.topology.size()
 	c.copyStart = c.int32s.take(int(n) + 1)
@@ -195,7 +210,7 @@ func (c *copies) indexCopies() {
 	}
 }
 
-// copiesOf returns the range of the copies of a task.
+// copiesOf returns the range of the copies of a task, as indexes into replicas. The first call of a round builds the index.
 func (c *copies) copiesOf(t int32) (first, end int32) {
 	if !c.hasCopies(t) {
 		return 0, 0
@@ -212,6 +227,7 @@ func (c *copies) taskOf(k int32) int32 {
 	return int32(t) - 1
 }
 
+// addCopies adds what a member reports in one of its lists to the index.
 func (c *copies) addCopies(replicas []Replica, m int32, learns bool) {
 	tasks := c.topology.cursor()
 	tasks.stateful = true
@@ -222,6 +238,7 @@ func (c *copies) addCopies(replicas []Replica, m int32, learns bool) {
 	}
 }
 
+// addCopy adds one reported copy, or merges it with that of the same member, which came just before.
 func (c *copies) addCopy(t int32, reported *Replica, m int32, learns bool) {
 	one := replica{lag: lagOf(reported.Lag), member: m, learns: learns, expired: learns && c.config.timedOut(*reported)}
 	if last := c.copyEnd[t] - 1; last >= c.copyStart[t] && c.replicas[last].member == m {
@@ -265,6 +282,8 @@ func (c *copies) noteRestoring(t, m int32, lag uint64) {
 	}
 }
 
+// isRestoring reports whether the owner of a task says that it has not caught up with it. It runs nowhere yet then, whatever
+// Active says.
 func (c *copies) isRestoring(t int32) bool { return c.restoring != nil && c.restoring[t] == restoring }
 
 // endedCopy is a reported copy of a task that has ended, or that never had state.
@@ -283,7 +302,7 @@ func (c *copies) noteEnded(id TaskID, m int32, learns bool) {
 	c.ended = append(c.ended, endedCopy{id, m, learns})
 }
 
-// bestCopy returns the copy of t that comes first by less among those that ok admits, or none.
+// bestCopy returns the copy of t that comes first by less among those that ok admits, or none. It costs O(copies of t).
 func (c *copies) bestCopy(t int32, ok func(k int32) bool, less func(a, b int32) bool) int32 {
 	best := none
 	for k, end := c.copiesOf(t); k < end; k++ {
@@ -297,7 +316,8 @@ func (c *copies) bestCopy(t int32, ok func(k int32) bool, less func(a, b int32) 
 // holderInstance returns the instance that holds a copy.
 func (c *copies) holderInstance(k int32) int32 { return c.members[c.replicas[k].member].instance }
 
-// lessLag orders copies by lag, then by their holder's id. (The copies of a task are in member order.)
+// lessLag orders copies by lag, then by their holder's id: the copies of a task are in member order, so the smaller index is
+// the smaller id.
 func (c *copies) lessLag(a, b int32) bool {
 	if c.replicas[a].lag != c.replicas[b].lag {
 		return c.replicas[a].lag < c.replicas[b].lag

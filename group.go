@@ -22,17 +22,19 @@ type group struct {
 	kinds
 }
 
-// member is a Member at the door: checked, defaults filled in, its instance a number.
+// member is a Member at the door: checked, its defaults filled in, its instance a number. Everything behind the door reads
+// this, and only those who want lists or names read the Member itself.
 type member struct {
 	in       *Member
 	instance int32
 	capacity int64
 	gen      int32 // the generation it last applied, 0 for none
-	leaving  bool
-	speaks   bool // knows learners
+	leaving  bool  // it was told to; its instance leaves only when all its members do
+	speaks   bool  // knows learners
 }
 
-// instance is what members share: a disk, and a fate.
+// instance is what members share: a disk, and a fate. Tasks are moved between instances; which member of one has them is
+// decided at the end (R8), because it costs no replay.
 type instance struct {
 	name       string
 	members    []int32 // ascending
@@ -51,6 +53,7 @@ type groupSpace struct {
 	instanceRows arena[instance]
 }
 
+// begin makes the arrays ready for a round.
 func (s *groupSpace) begin() {
 	s.scratch.begin()
 	s.memberRows.begin()
@@ -98,6 +101,7 @@ func (g *group) indexMembers(members []Member) {
 	g.scaleCapacities()
 }
 
+// indexInstances groups the members by the name of their instance. Members without one are instances of their own.
 func (g *group) indexInstances() {
 	block := g.int32s.take(2 * len(g.members))
 	order := block[:len(g.members)]
@@ -128,6 +132,8 @@ func (g *group) indexInstances() {
 	}
 }
 
+// addInstance adds the instance that these members share. It leaves when all of them do, and has been leaving as long as the
+// longest: a member that was told later was told of the same drain.
 func (g *group) addInstance(name string, members []int32) {
 	in := instance{name: name, members: members, leaving: true}
 	for _, m := range members {
@@ -150,6 +156,8 @@ func (g *group) addInstance(name string, members []int32) {
 // which no group of real hosts needs.
 const maxCapacity = 1 << 40
 
+// scaleCapacities halves all capacities until their sum is at most maxCapacity. The shares stay what they are but for rounding,
+// and nobody gets less than 1.
 func (g *group) scaleCapacities() {
 	sum := int64(0)
 	for m := range g.members {
@@ -196,6 +204,7 @@ func (g *group) memberNamed(id string, guess int32) int32 {
 	return int32(m)
 }
 
+// nameOf returns the id of a member, "" of none.
 func (g *group) nameOf(m int32) string {
 	if m == none {
 		return ""
@@ -211,15 +220,22 @@ func (g *group) instanceOf(m int32) int32 {
 	return g.instanceBy[m]
 }
 
+// stays reports whether instance i may be given something: it does not leave, or all do (R1).
 func (g *group) stays(i int) bool { return g.instances[i].stays }
 
+// staysNow reports whether instance i does not leave, even if all do.
 func (g *group) staysNow(i int) bool { return !g.instances[i].leaving }
 
-// speakers are the instances that may take a learner; newReceivers those of them that may get one for the sake of balance.
+// speakers reports whether instance i may be given a learner: it does not leave, and a member that does not leave either knows
+// the protocol.
 func (g *group) speakers(i int) bool { return g.instances[i].speaks && !g.instances[i].leaving }
 
+// stateless reports whether a task has no state, so that it has no copies and moves by stop and start (R2). It costs O(log
+// subtopologies).
 func (g *group) stateless(t int32) bool { return g.topology.subs[g.topology.subOf(t)].Stateless }
 
+// cost returns what a replay of a task costs, 0 where all of its subtopology cost the same. It ranks tasks (R5) and limits
+// nothing.
 func (g *group) cost(t int32) int64 {
 	s := g.topology.subOf(t)
 	return g.topology.subs[s].cost(t - g.topology.start[s])
@@ -228,6 +244,7 @@ func (g *group) cost(t int32) int64 {
 // weight returns what a stateful task weighs in the units of its kind.
 func (g *group) weight(t int32) int64 { return g.stateful.weights[g.classOf(&g.stateful, t)] }
 
+// classOf returns the class of a task of that kind. It costs O(log subtopologies).
 func (g *group) classOf(k *kind, t int32) int32 { return k.classOf[g.topology.subOf(t)] }
 
 // classOfSub returns the class of a subtopology among those of its own kind.

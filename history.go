@@ -7,6 +7,9 @@ import (
 )
 
 // history is the group and what the leader remembers of the last round.
+//
+// The memory is a help, never an authority: what members report comes first, and a leader that has lost its memory decides the
+// same but for what no report can tell, which is who vanished, who is new, and what the last order to stop was for.
 type history struct {
 	group
 	memory   memory
@@ -46,11 +49,19 @@ const nobody = int32(-1 << 31)
 // historySpace is the arrays that a history works in.
 type historySpace struct{ rememberedRows arena[remembered] }
 
+// begin makes the arrays ready for a round.
 func (s *historySpace) begin() { s.rememberedRows.begin() }
 
+// end forgets the names that the round was given.
 func (s *historySpace) end() { clear(s.rememberedRows.block) }
 
 // recall takes prev as the memory, unless a member reports a later generation: then what prev says is stale (R0).
+//
+//	memory 7, members report 7 7 6    the memory counts; who reports 6 may have missed 7 or be acting on it
+//	memory 7, members report 8 7 7    there was a leader that this one knows nothing of: no memory
+//
+// A member that the memory does not know, or that reports generation 0, is not unsure: it was never told anything that it could
+// have missed.
 func recall(g group, prev *Assignment, s *historySpace) history {
 	h := history{group: g}
 	known := h.bools.zeros(len(h.members) + len(h.instances))
@@ -187,6 +198,7 @@ func (h *history) rememberOwners() {
 	}
 }
 
+// rememberOwner notes that who ran these tasks. The first to say so counts; a valid memory has each task once.
 func (h *history) rememberOwner(ids []TaskID, who int32) {
 	lastRan := h.memory.lastRan
 	tasks := h.topology.cursor()

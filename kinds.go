@@ -5,7 +5,12 @@ import (
 	"slices"
 )
 
-// kinds are the tasks of a topology as they are levelled.
+// kinds are the tasks of a topology as they are levelled: stateful ones first, then stateless ones on top of what those weigh
+// (R4).
+//
+// A load is a number in the units of its kind. Where all tasks of a kind weigh the same that unit is one task, whatever the
+// config says they weigh: then counts are exact and need no search (see unit). Stateful and stateless tasks are added up in one
+// unit, so loads has the stateful tasks in that.
 type kinds struct {
 	stateful      kind
 	loads         kind // the stateful tasks in the units of statelessKind
@@ -32,13 +37,19 @@ func (t *topology) kinds(s *scratch) kinds {
 }
 
 // kind is the tasks that are levelled together: the stateful ones, or the stateless ones on top of them.
+//
+//	subtopology  0  weight 5      weights  5 2
+//	             1  weight 2      classOf  0 1 none 0
+//	             2  stateless
+//	             3  weight 5
 type kind struct {
 	stateless bool
 	weights   []int64 // the distinct weights of its tasks, the greatest first; equal weights count as 1
 	classOf   []int32 // by subtopology, the index of its weight; none for those of the other kind
 }
 
-// classes sorts the subtopologies of one kind by weight.
+// classes sorts the subtopologies of one kind by weight. Those without a task have no class, so that they make no weight of
+// their own.
 func (t *topology) classes(stateless bool, s *scratch) kind {
 	k := kind{stateless: stateless, classOf: s.filled(len(t.subs), none)}
 	for _, sub := range t.subs {
@@ -58,7 +69,8 @@ func (t *topology) classes(stateless bool, s *scratch) kind {
 	return k
 }
 
-// unit reports whether loads of this kind are counts of tasks.
+// unit reports whether loads of this kind are counts of tasks. Then targets are exact (levelKind); else they are found by
+// single moves (weighing).
 func (k *kind) unit() bool { return len(k.weights) == 1 && k.weights[0] == 1 }
 
 // count makes loads of this kind counts, where it has one weight only.

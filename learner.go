@@ -37,6 +37,10 @@ func levelLearners(p placed) levelled {
 }
 
 // drainTargets returns the targets of a round in which somebody is awaited: nothing is levelled, only the drains go on (R7).
+// What the leaving instances are planned to have goes to those with room, and nobody else gives up anything.
+//
+// It starts from what is planned, unlike levelLearners: a learner in place is as good as an owner where nobody is to give up
+// anything.
 func (p *plan) drainTargets(planned counts) counts {
 	k := &p.stateful
 	have, incoming := planned.clone(), make([]int64, len(k.weights))
@@ -109,8 +113,16 @@ type taught struct {
 	orphans     []int32
 }
 
-// startLearners gives every task that is to change instance a learner (R5): those of leaving instances first, the nearest
-// deadline before the others, then those of instances above their target.
+// startLearners gives every task that is to change instance a learner (R5). Its owner runs it until that has caught up, so
+// nothing stops here.
+//
+//	S1 5 tasks, target 4    S1 gives up one
+//	S2 leaves, 3 tasks      S2 gives up all of them, and comes first
+//	S3 room for 2           takes T7, of which it has a standby, and one that is dealt to it
+//	S4 room for 2           takes two that are dealt to it
+//
+// First the givers say which tasks, and copies at receivers become learners (shedFrom); then the rest is dealt out, class by
+// class, with every giver's tasks in one pool: so that subtopologies are spread over all receivers.
 func startLearners(l levelled) taught {
 	t := taught{l.plan, l.spread, nil, l.target, l.orphans}
 	givers := l.givers()
@@ -128,8 +140,8 @@ func startLearners(l levelled) taught {
 	return t
 }
 
-// givers returns the instances that give up stateful tasks: those that leave, the nearest deadline first, then those above their
-// target.
+// givers returns the instances that give up stateful tasks: those that leave, the nearest deadline first, then those above
+// their target, in id order. Where MaxLearners lets only some learn, it is the last ones that wait.
 func (l *levelled) givers() []int32 {
 	var givers []int32
 	for i := range l.instances {
@@ -150,6 +162,7 @@ func (l *levelled) givers() []int32 {
 	return givers
 }
 
+// aboveTarget reports whether instance i is planned to have more tasks of some class than it should.
 func (l *levelled) aboveTarget(i int32) bool {
 	for class := range l.stateful.weights {
 		if l.planned.of(int32(class))[i] > l.target.of(int32(class))[i] {
@@ -174,6 +187,8 @@ type handout struct {
 	equal   []int32   // scratch: the tasks of those with the same lag
 }
 
+// newHandout returns the state in which nobody has given up anything. Room is what the targets leave, of the instances that may
+// learn.
 func newHandout(l *levelled, givers []int32) *handout {
 	classes := len(l.stateful.weights)
 	h := &handout{
@@ -240,6 +255,7 @@ func (p *plan) learnersAtWork() int {
 	return n
 }
 
+// atWork reports whether a learner counts for MaxLearners: it has not caught up, and does not take too long.
 func (c *copies) atWork(k int32) bool {
 	return k != none && !c.caughtUp(k) && !c.replicas[k].expired
 }
@@ -293,9 +309,11 @@ func (h *handout) promoteCopies(i int32, surplus []int64) {
 	}
 }
 
+// isPositive reports whether a class has tasks left to give up.
 func isPositive(n int64) bool { return n > 0 }
 
-// promoteEqual is promoteCopies for copies with the same lag. One that has caught up needs no slot.
+// promoteEqual is promoteCopies for copies with the same lag. One that has caught up needs no slot: it is a handover in the
+// next round, and no work.
 func (h *handout) promoteEqual(i int32, ready []int32, surplus []int64) {
 	free := h.caughtUp(ready[0])
 	copyOf := func(t int32) int32 { // the first of t that can be promoted
@@ -345,7 +363,8 @@ func (h *handout) promote(t, k int32) {
 	h.spread.add(h.topology.subOf(t), i, 1)
 }
 
-// dealOut gives the pooled tasks of a class to the instances with room, newcomers first.
+// dealOut gives the pooled tasks of a class to the instances with room, newcomers first: they have nothing to lose by a replay,
+// and everybody else has tasks to run.
 func (h *handout) dealOut(class int32) {
 	room := h.room.of(class)
 	h.deal(h.pooled[class], room, h.newcomersFirst(room), func(t, i int32) { h.setLearner(t, i, none) })

@@ -10,6 +10,14 @@ import (
 
 // picker takes tasks from one instance, one at a time: from its fullest member, there from the subtopology that the instance is
 // furthest above its share of, there the cheapest to restore, and the smallest id (R5).
+//
+//	S1, members a (5 tasks) and b (3), gives up two:
+//	a has 0_0 0_1 0_2 1_0 1_1, the instance is 2 above its share of 0 and 1 above that of 1
+//	takes 0_0: now a has four and the instance is 1 above its share of both
+//	takes 0_1: a is still the fullest, of equal subtopologies the first
+//
+// The fullest member first, so that R8 has nothing to mend afterwards. A heap a member and class, of subtopologies, makes the
+// next one cost O(log subtopologies).
 type picker struct {
 	*dealer
 	memberTasks []int32 // by member: the tasks it has that nobody learns and that have not been taken
@@ -20,13 +28,14 @@ type picker struct {
 	less        func(a, b int32) bool
 }
 
-// pickMember is a member that has tasks to take; its heaps begin at first.
+// pickMember is a member that has tasks to take; its heaps begin at first, one a class.
 type pickMember struct {
 	member int32
 	first  int
 }
 
-// pickGroup is what is left of one member's tasks of one subtopology. excess may be out of date, but only too great.
+// pickGroup is what is left of one member's tasks of one subtopology, in the order in which they are taken. excess may be out
+// of date, but only too great: another member's task may have been taken since, and next looks again.
 type pickGroup struct {
 	sub    int32
 	tasks  []int32
@@ -55,7 +64,8 @@ func (p *picker) start(i int32, tasks []int32) {
 	}
 }
 
-// groupLen returns how many of the tasks, which are sorted by member, then id, have the member and the subtopology of the first.
+// groupLen returns how many of the tasks, which are sorted by member, then id, have the member and the subtopology of the
+// first.
 func (p *plan) groupLen(tasks []int32) int {
 	m, end := p.memberOf(tasks[0]), p.topology.start[p.topology.subOf(tasks[0])+1]
 	alone := len(p.instances[p.at(tasks[0])].members) == 1
@@ -66,6 +76,7 @@ func (p *plan) groupLen(tasks []int32) int {
 	return n
 }
 
+// addGroup adds tasks of one member and one subtopology, the cheapest to restore first.
 func (p *picker) addGroup(tasks []int32) {
 	m, sub := p.memberOf(tasks[0]), p.topology.subOf(tasks[0])
 	if p.topology.subs[sub].RestoreCost != nil {
@@ -93,10 +104,12 @@ func (p *picker) addHeap() {
 	p.heaps[len(p.heaps)-1].Less = p.less
 }
 
+// heap returns the heap of a member's groups of a class.
 func (p *picker) heap(pm *pickMember, class int32) *level.Ranking {
 	return &p.heaps[pm.first+int(class)]
 }
 
+// lessGroup orders groups by how far the instance is above its share of their subtopology.
 func (p *picker) lessGroup(a, b int32) bool {
 	if p.groups[a].excess != p.groups[b].excess {
 		return p.groups[a].excess > p.groups[b].excess
@@ -135,6 +148,7 @@ func (p *picker) next(class int32, fits func(t int32) bool) int32 {
 	}
 }
 
+// anyTask fits next where any task will do.
 func anyTask(int32) bool { return true }
 
 // fullest returns the member with the most tasks for its capacity of those that have any of the class left.
@@ -152,6 +166,7 @@ func (p *picker) fullest(class int32) *pickMember {
 	return best
 }
 
+// fuller reports whether member a has more tasks for its capacity than b.
 func (p *picker) fuller(a, b int32) bool {
 	return level.CompareRatios(int64(p.memberTasks[a]), p.members[a].capacity, int64(p.memberTasks[b]), p.members[b].capacity) > 0
 }
@@ -164,9 +179,11 @@ func (p *plan) memberOf(t int32) int32 {
 	return p.instances[p.at(t)].members[0]
 }
 
-// tasksOf returns, by instance and in id order, placed tasks of a kind: those that nobody learns and that are with an owner that runs
-// them, and of the others those that admit accepts. have is how many there are on each; most is how many of a subtopology are wanted
-// at most, the first ones, where they all cost the same to restore.
+// tasksOf returns, by instance and in id order, placed tasks of a kind: those that nobody learns and that are with an owner
+// that runs them, and of the others those that admit accepts. have is how many there are on each; most is how many of a
+// subtopology are wanted at most, the first ones, where they all cost the same to restore.
+//
+// It is one pass over all tasks, in which most are seen to be wanted or not without a call.
 func (p *plan) tasksOf(k *kind, have counts, most []int32, admit func(t int32) bool) [][]int32 {
 	lists := p.listsOf(have, most)
 	quiet := p.learning == nil && p.stopped == nil
@@ -198,7 +215,8 @@ func (p *plan) tasksOf(k *kind, have counts, most []int32, admit func(t int32) b
 	return lists
 }
 
-// listsOf returns empty lists with room for what tasksOf puts into them.
+// listsOf returns empty lists with room for what tasksOf puts into them. Where all tasks cost the same, only the first of each
+// subtopology can be wanted.
 func (g *group) listsOf(have counts, most []int32) [][]int32 {
 	alike := !slices.ContainsFunc(g.topology.subs, func(sub Subtopology) bool { return sub.RestoreCost != nil })
 	sizes, total := g.int32s.take(len(g.instances)), 0

@@ -7,15 +7,22 @@ import (
 	"time"
 )
 
-// mustGo reports whether tasks cannot wait on instance i for a learner because it leaves: the drain deadline has passed (R7), or
-// nobody who stays can learn (R5).
+// mustGo reports whether tasks cannot wait on instance i for a learner because it leaves: the drain deadline has passed (R7),
+// or nobody who stays can learn (R5). A stateless task never waits for a learner, so only the deadline makes it go before R4
+// does.
 func (g *group) mustGo(i int32, stateless bool) bool {
 	in := &g.instances[i]
 	return in.overdue || in.leaving && !g.allLeave && !g.somebodySpeaks && !stateless
 }
 
-// worthAwaiting reports whether a task waits for the instance that had it: one that vanished without leaving, until RejoinDelay has
-// passed. There may be none.
+// worthAwaiting reports whether a task waits for the instance that had it: one that vanished without leaving, until RejoinDelay
+// has passed (R7). The memory may know of none.
+//
+//	S1 vanished, RejoinDelay 5m, absent 2m     its tasks wait, but for those with a caught-up copy elsewhere
+//	S1 vanished, it was leaving                they do not: it had said that it would go
+//	S1 vanished, absent 5m                     they do not any more
+//
+// Waiting is worth it because a restart is the common case, and takes less time than any replay.
 func (g *group) worthAwaiting(h *remembered) bool {
 	return h != nil && h.present == none && !h.leaving && h.absent < g.config.RejoinDelay
 }
@@ -59,7 +66,8 @@ type burden struct {
 	leaving      bool
 }
 
-// burdensOf returns the burdens of the instances that stay.
+// burdensOf returns the burdens of the instances that stay, in name order. An instance with one member that does not leave
+// stays.
 func burdensOf(members []Member, config Config) []burden {
 	burdens := make([]burden, len(members))
 	t := newTopology(config.Topology)
@@ -98,6 +106,8 @@ func (m *Member) burden(topology *topology) burden {
 	return b
 }
 
+// saturatingAdd returns a + b, or the greatest number where that does not fit: costs are the caller's, and nothing is decided
+// by how much too large they are.
 func saturatingAdd(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64

@@ -21,16 +21,18 @@ type listSpace struct {
 	newCopies arena[newCopy]
 }
 
+// begin makes the arrays ready for a round.
 func (s *listSpace) begin() {
 	s.entries.begin()
 	s.newCopies.begin()
 }
 
+// add puts a task in a list of a member.
 func (l *lists) add(which list, t, m int32) {
 	l.entries[which] = append(l.entries[which], entry{t, m})
 }
 
-// sort puts the entries of a list in task order, where they are not.
+// sort puts the entries of a list in task order, where they are not: lists are mostly made in that order.
 func (l *lists) sort(which list) {
 	order := func(a, b entry) int { return cmp.Or(cmp.Compare(a.task, b.task), cmp.Compare(a.member, b.member)) }
 	if entries := l.entries[which]; !slices.IsSortedFunc(entries, order) {

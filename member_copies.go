@@ -14,6 +14,9 @@ type held struct {
 
 // chooseHolders decides which member of its instance holds each learner and standby (R8) and lists them: a copy stays with its
 // member, a new one goes to the member with the least of everything.
+//
+//	S2 is to learn T1; its members are a (standby of T1, 9 tasks) and b (2 tasks)    a: it has the state
+//	S2 is to learn T1; neither has any                                              b
 func chooseHolders(r revoked) held {
 	if len(r.copied) > 0 {
 		newCopyLister(r).list()
@@ -21,6 +24,7 @@ func chooseHolders(r revoked) held {
 	return held{r.standbys, r.lists}
 }
 
+// newCopyLister returns the state in which every member has what it runs and what it keeps of whole tasks.
 func newCopyLister(r revoked) *copyLister {
 	c := &copyLister{standbys: r.standbys, lists: r.lists, everything: r.int64s.zeros(len(r.members))}
 	for m, n := range c.active {
@@ -63,6 +67,7 @@ type copyLister struct {
 	used       []int32 // scratch: where copies of a task are kept
 }
 
+// hold lists a copy with a member and counts it.
 func (c *copyLister) hold(which list, t, m int32) {
 	c.add(which, t, m)
 	c.everything[m]++
@@ -172,7 +177,8 @@ func (c *copyLister) mayHold(m int32, which list) bool {
 	return (!mb.leaving || c.instances[mb.instance].leaving) && (which != learnerList || mb.speaks)
 }
 
-// start gives a new copy to the member of its instance with the least of everything for its capacity.
+// start gives a new copy to the member of its instance with the least of everything for its capacity, of equals to the one with
+// the smallest id. "Everything" because a replay and a standby use the same disk and the same network as a task.
 func (c *copyLister) start(n newCopy) {
 	best := none
 	for _, m := range c.instances[n.instance].members {
@@ -214,6 +220,7 @@ func (c *copyLister) notePassedOn(t, from, to int32) {
 	}
 }
 
+// freer reports whether member a has less of everything for its capacity than b.
 func (c *copyLister) freer(a, b int32) bool {
 	return level.CompareRatios(c.everything[a], c.members[a].capacity, c.everything[b], c.members[b].capacity) < 0
 }
@@ -231,6 +238,7 @@ func (c *copyLister) noteStart(t, m int32, which list) {
 	c.note(MoveStandby, why, t, none, m)
 }
 
+// whyLearn returns why somebody learns the task: because its instance leaves, or for balance.
 func (c *copyLister) whyLearn(t int32) Reason {
 	if c.instances[c.at(t)].leaving {
 		return ReasonLeaving

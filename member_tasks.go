@@ -12,6 +12,11 @@ type shared struct{ *plan }
 
 // chooseMembers decides which member of its instance runs each task (R8): every member keeps what it has, as far as that leaves
 // those that stay at most one apart for their capacity; tasks that come to the instance fill up the members that have less.
+//
+//	instance X: a runs 5, b runs 1, one comes to X    a keeps 4, b gets the one that comes and one of a (stop, then start)
+//
+// It comes after the instances are decided: a change of member costs a pause and no replay, a change of instance a replay. So
+// members never have a say in where a task is.
 func chooseMembers(e evened) shared {
 	p := e.plan
 	if len(p.instances) < len(p.members) {
@@ -31,7 +36,7 @@ func chooseMembers(e evened) shared {
 	return shared{p}
 }
 
-// shareAll decides the members of the instances that have several.
+// shareAll decides the members of the instances that have several, one instance after the other, in the same space.
 func (p *plan) shareAll() {
 	tasks := p.tasksToShare()
 	s := &siblings{plan: p}
@@ -112,7 +117,7 @@ func (s *siblings) addKeep() {
 	}
 }
 
-// even reports whether each of the crew has its share already.
+// even reports whether each of the crew has its share already. Then there is nothing to do, as in most rounds.
 func (s *siblings) even() bool {
 	total, sum := int64(0), int64(0)
 	for k, m := range s.crew {
@@ -167,7 +172,8 @@ func (s *siblings) targets(frozen bool) []int64 {
 	return l.Targets()
 }
 
-// release makes members give up what they have above their target: first what has stopped anyway, then stateless tasks.
+// release makes members give up what they have above their target: first what has stopped anyway, then stateless tasks, which
+// start fastest.
 func (s *siblings) release(target []int64) {
 	for k := range s.crew {
 		surplus := len(s.keep[k]) - int(target[k])

@@ -7,8 +7,12 @@ type placed struct {
 	orphans []int32
 }
 
-// placeOrphans gives the stateful tasks that have neither an owner nor a copy to the instances with room (R1.5). Nobody gives up
-// a task for that: where it leaves them uneven, learners even them out (R4), and nothing stops meanwhile.
+// placeOrphans gives the stateful tasks that have neither an owner nor a copy to the instances with room (R1.5).
+//
+//	S1 has 4, S2 has 1, three orphans    S1 4, S2 4
+//
+// Nobody gives up a task for that: where it leaves the instances uneven, learners even them out (R4), and nothing stops
+// meanwhile.
 func placeOrphans(o owned) placed {
 	stateful, stateless := o.split()
 	d := dealer{plan: o.plan}
@@ -52,7 +56,8 @@ func (g *group) countByClass(k *kind, tasks []int32) []int64 {
 	return n
 }
 
-// dealOrphans places the orphans so that the instances, which have what have says, come up to target.
+// dealOrphans places the orphans so that the instances, which have what have says, come up to target. A class is dealt out by
+// itself: within it tasks weigh the same, so any of them fills the room.
 func (d *dealer) dealOrphans(k *kind, orphans []int32, have, target counts) {
 	byClass := [][]int32{orphans}
 	if len(k.weights) > 1 {

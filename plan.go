@@ -54,6 +54,7 @@ type planSpace struct {
 	reasons  arena[Reason]
 }
 
+// begin makes the arrays ready for a round.
 func (s *planSpace) begin() {
 	s.statuses.begin()
 	s.places.begin()
@@ -81,7 +82,8 @@ func newPlan(c copies, s *planSpace) *plan {
 	return p
 }
 
-// setPlace decides that instance i runs the task; m is the member of it that should, none where any may.
+// setPlace decides that instance i runs the task; m is the member of it that should, none where any may. A task that nobody
+// ran, on an instance with one member, needs no R8 to say which.
 func (p *plan) setPlace(t, i, m int32) {
 	p.status[t] = decided
 	if m == none && p.owner[t] == none && len(p.instances[i].members) == 1 {
@@ -111,7 +113,11 @@ func (p *plan) paused(t int32) bool {
 	return p.status[t] != decided || p.mustStop(t)
 }
 
-// mustStop reports whether the owner of a task has to stop it so that it can start on another instance or member.
+// mustStop reports whether the owner of a task has to stop it so that it can start on another instance or member (R2).
+//
+//	owner S1, running, dest S1    no
+//	owner S1, running, dest S2    yes
+//	owner S1, stopped, dest S2    no: it starts on S2 in this round
 func (p *plan) mustStop(t int32) bool {
 	o := p.owner[t]
 	return o != none && onMember(o) != p.dest[t] && p.running(t)
@@ -165,7 +171,9 @@ func (p *plan) plannedAt(t int32) int32 {
 	return p.at(t)
 }
 
-// pausedLearner returns the copy that goes on learning a task that runs nowhere in this round, or none.
+// pausedLearner returns the copy that goes on learning a task that runs nowhere in this round, or none. Where a member alone
+// has to stop the task, and not because its learner has caught up, nobody does: by that the next round knows what the order was
+// for (handoverOrdered).
 func (p *plan) pausedLearner(t int32) int32 {
 	if p.status[t] == decided && p.whyOf(t) != ReasonLearnerCaughtUp {
 		return none

@@ -50,7 +50,8 @@ func (r *revoked) listHandovers() {
 	}
 }
 
-// listPaused lists a task of the topology that runs nowhere in this round, if its owner has to stop it.
+// listPaused lists a task of the topology that runs nowhere in this round, if its owner has to stop it. An awaited one has
+// none, and a fenced one is in revocations.
 func (r *revoked) listPaused(t int32) {
 	switch r.status[t] {
 	case shed:

@@ -3,13 +3,19 @@ package assignor
 // none stands for "no member", "no instance", "no copy" among the dense numbers.
 const none = int32(-1)
 
-// scratch has the arrays of numbers in which a round works, and which do not outlive it. The layers above add the rows of their own.
+// scratch has the arrays of numbers in which a round works, and which do not outlive it. The layers above add the rows of their
+// own.
+//
+// Arrays are handed out and never given back: begin takes all of them back at once. So no step can free what another still
+// reads, and there is nothing to forget. A round that fails to write what it has taken would read what an earlier round left;
+// that is what TestPoison is for.
 type scratch struct {
 	int32s arena[int32]
 	int64s arena[int64]
 	bools  arena[bool]
 }
 
+// begin makes the arrays ready for a round.
 func (s *scratch) begin() {
 	s.int32s.begin()
 	s.int64s.begin()
@@ -30,6 +36,7 @@ type arena[T any] struct {
 // that only some rounds need, most are quiet.
 const patience = 16
 
+// begin makes the whole block free. It grows the block to what the last round wanted, and gives up one that is much too large.
 func (a *arena[T]) begin() {
 	a.most = max(a.most, a.wanted)
 	switch {
@@ -45,6 +52,7 @@ func (a *arena[T]) begin() {
 	a.free, a.wanted = a.block, 0
 }
 
+// resize lets the next take make a block of so many values.
 func (a *arena[T]) resize(room int) {
 	a.block, a.room, a.most, a.few = nil, room, 0, 0
 }
@@ -64,6 +72,7 @@ func (a *arena[T]) zeros(n int) []T {
 	return s
 }
 
+// cut returns n values from the block, or new ones where it has no room; used says that they may not be zero.
 func (a *arena[T]) cut(n int) (s []T, used bool) {
 	a.wanted += n
 	if a.block == nil && n > 0 && n <= a.room {
@@ -93,6 +102,7 @@ func (s *scratch) filled(n int, v int32) []int32 {
 	return f
 }
 
+// sum returns the sum of numbers.
 func sum(numbers []int32) (total int) {
 	for _, n := range numbers {
 		total += int(n)

@@ -12,8 +12,16 @@ import (
 type kept struct{ *standbys }
 
 // placeStandbys decides where the copies of every task that runs are kept (R6): as many as configured, each on another instance
-// that stays, none with the active task or its learner. Copies that are to go although nothing has replaced them yet stay beside
-// them (see extras).
+// that stays, none with the active task or its learner.
+//
+//	countReported    what there is, before any goes: by this the loads are judged
+//	keepReported     too many: one goes; the others keep their places
+//	addMissing       too few: state on a disk first, then the instances with the fewest
+//	improveTags      copies differ in their tags where they can
+//	even             and the counts are levelled
+//
+// While somebody is awaited, or all leave, only the first two: whoever comes back brings its copies along. Copies that are to
+// go although nothing has replaced them yet stay beside them (see extras).
 func placeStandbys(r shared) kept {
 	s := &standbys{plan: r.plan, width: min(r.config.Standbys, len(r.instances)), count: r.int64s.zeros(len(r.instances))}
 	s.findTasks()
@@ -86,9 +94,11 @@ func (s *standbys) reported(t int32) []int32 {
 	return s.spare
 }
 
-// keepReported keeps the copies there are. Where a task has more than it wants, the one that shares most tag values with the other
-// copies goes, then the one on the instance furthest above its share. Lags do not matter here, so that the next round, when the
-// lags have changed, decides the same.
+// keepReported keeps the copies there are. Where a task has more than it wants, the one that shares most tag values with the
+// other copies goes, then the one on the instance furthest above its share.
+//
+// Lags do not matter here: they are others in the next round, which then would let another copy go, while the first is on its
+// way out.
 func (s *standbys) keepReported() {
 	for _, t := range s.copied {
 		if s.paused(t) {
@@ -118,8 +128,8 @@ func (s *standbys) surplus(t int32, copies []int32) int {
 	return first
 }
 
-// needs returns how many standbys the task should be given now. While an owner that stays hands it over, one less than it wants:
-// the owner will be that copy.
+// needs returns how many standbys the task should be given now. While an owner that stays hands it over, one less than it
+// wants: the owner will be that copy, and a replay is saved.
 func (s *standbys) needs(t int32) int32 {
 	if s.learnerAt(t) != none && s.instances[s.at(t)].stays {
 		return min(s.wanted[t], int32(s.width)-1)
@@ -162,6 +172,7 @@ type lightest struct {
 	instances []int32
 }
 
+// took takes an instance that got a standby out of the lightest.
 func (l *lightest) took(i int32) {
 	if k, ok := slices.BinarySearch(l.instances, i); ok {
 		l.instances = slices.Delete(l.instances, k, k+1)
@@ -228,7 +239,8 @@ func (l *lightest) leastPaired(t int32) int32 {
 	return best
 }
 
-// eligible returns how many instances may keep a standby of the task.
+// eligible returns how many instances may keep a standby of the task. It may be less than configured: then the rest is missing,
+// which is no error.
 func (s *standbys) eligible(t int32) int32 {
 	n := s.numStaying
 	if s.instances[s.at(t)].stays {
@@ -241,8 +253,12 @@ func (s *standbys) eligible(t int32) int32 {
 }
 
 // extras calls f for every copy of a task that is to go but stays for now: one that has caught up, while fewer of the standbys
-// that are kept have caught up than the task wants. Those on leaving instances are the last to be needed; past the drain
-// deadline none stays.
+// that are kept have caught up than the task wants.
+//
+//	T1 wants one; S4 is to keep it and has nothing yet, S2 leaves and has caught up
+//	S2 keeps its copy beside that of S4 until S4 has caught up
+//
+// Those on leaving instances are the last to be needed, and the first to go; past the drain deadline none stays.
 func (s *standbys) extras(t int32, f func(member int32)) {
 	hot := int32(0)
 	for _, i := range s.of(t) {

@@ -7,8 +7,10 @@ import (
 	"github.com/incremental-rebalance/assignor/internal/level"
 )
 
-// even levels the counts as R4 does. Where tags and the other copies do not let an instance come to its target, single moves that
-// shrink the distances of all instances from their ranges make the best of it.
+// even levels the counts as R4 does. Where tags and the other copies do not let an instance come to its target, single moves
+// that shrink the distances of all instances from their ranges make the best of it.
+//
+//	standbys S1 4, S2 1, S3 1    targets 2 2 2: S1 gives up two, those with the most to replay
 func (s *standbys) even() {
 	target := s.targets()
 	if slices.Equal(target, s.count) {
@@ -52,6 +54,7 @@ func (s *standbys) improve() bool {
 	return moved
 }
 
+// improveFrom moves standbys of tasks from one instance to takers, one each at most, as long as that is worth it.
 func (s *standbys) improveFrom(from int32, tasks, takers []int32) (moved bool) {
 	s.sortForShedding(from, tasks)
 	for _, t := range tasks {
@@ -70,6 +73,7 @@ func (s *standbys) gain(from, to int32) int64 {
 	return distance(from, s.count[from]) - distance(from, s.count[from]-1) + distance(to, s.count[to]) - distance(to, s.count[to]+1)
 }
 
+// targets returns how many standbys every instance should keep, by the same rule as tasks (internal/level).
 func (s *standbys) targets() []int64 {
 	l := level.New(s.int64s.zeros(level.Columns*len(s.instances)), len(s.instances))
 	for i := range s.instances {
@@ -115,7 +119,8 @@ func (s *standbys) sortForShedding(from int32, tasks []int32) {
 	})
 }
 
-// shedStandbys moves standbys from an instance to those below their target until it has come down to its own.
+// shedStandbys moves standbys from an instance to those below their target until it has come down to its own, or none of its
+// standbys may go to any of them.
 func (s *standbys) shedStandbys(from int32, tasks []int32, target []int64) {
 	s.sortForShedding(from, tasks)
 	takers := s.int32s.take(len(s.instances))[:0]

@@ -7,7 +7,12 @@ import (
 	"github.com/incremental-rebalance/assignor/internal/level"
 )
 
-// standbys is the state of placeStandbys: by instance numbers, so that the members are a later step.
+// standbys is the state of placeStandbys, and what it decides: which instances keep copies of each task. Members are a later
+// step (chooseHolders), so copies are counted by instance here.
+//
+//	width 2    places  S2 S5 | S3 -  | -  -      by task, in no order
+//	           taken   2     | 1     | 0
+//	           wanted  2     | 2     | 1         the third has nowhere else to be
 type standbys struct {
 	*plan
 	copied  []int32 // the tasks that have or should have a copy, ascending; not those that are whole
@@ -28,7 +33,8 @@ type standbys struct {
 	spare   []int32 // scratch: instances
 }
 
-// of returns the instances that keep a standby of the task.
+// of returns the instances that keep a standby of the task. It is a view: whoever moves one while walking along it copies it
+// first.
 func (s *standbys) of(t int32) []int32 {
 	if s.taken == nil {
 		return nil
@@ -67,14 +73,16 @@ func (s *standbys) wants(t int32) int32 {
 	return s.wanted[t]
 }
 
-// put makes instance i keep a standby of the task. Its count is the caller's.
+// put makes instance i keep a standby of the task, which has room for one. Its count is the caller's, because most callers have
+// counted before they decide.
 func (s *standbys) put(t, i int32) {
 	s.places[int(t)*s.width+int(s.taken[t])] = i
 	s.taken[t]++
 	s.pair(t, i, 1)
 }
 
-// pair counts how many standbys of one instance's tasks another one keeps.
+// pair counts n standbys more of the tasks of one instance, the one that runs t, on instance i: if that fails, i is who gets
+// its load.
 func (s *standbys) pair(t, i, n int32) {
 	if s.pairs != nil {
 		s.pairs[int(s.at(t))*len(s.instances)+int(i)] += n
@@ -101,6 +109,7 @@ func (s *standbys) countPairs() {
 	}
 }
 
+// paired returns how many standbys instance i keeps of the tasks of the one that runs t; 0 where that is not counted.
 func (s *standbys) paired(t, i int32) int32 {
 	if s.pairs == nil {
 		return 0
@@ -116,10 +125,13 @@ func (s *standbys) compareExcess(a, b int32) int {
 	return cmp.Or(cmp.Compare(above(a), above(b)), cmp.Compare(low(a), low(b)), cmp.Compare(exact(a), exact(b)))
 }
 
+// betterHolder reports whether a new standby of t goes to a rather than to b: to the one with fewer for its capacity, then to
+// the one with fewer of the same owner's.
 func (s *standbys) betterHolder(t, a, b int32) bool {
 	return cmp.Or(s.compareCount(a, b), cmp.Compare(s.paired(t, a), s.paired(t, b)), cmp.Compare(a, b)) < 0
 }
 
+// compareCount orders instances by their standbys for their capacity.
 func (s *standbys) compareCount(a, b int32) int {
 	return level.CompareRatios(s.count[a], s.instances[a].capacity, s.count[b], s.instances[b].capacity)
 }
@@ -131,7 +143,7 @@ func (s *standbys) withoutPlace(t int32, k int) []int32 {
 	return s.spare
 }
 
-// moveTo lets instance i keep the standby of place k.
+// moveTo lets instance i keep the standby of place k, and counts that.
 func (s *standbys) moveTo(t int32, k int, i int32) {
 	if s.shifted == nil {
 		s.shifted = make([]bool, len(s.taken))
@@ -145,7 +157,8 @@ func (s *standbys) moveTo(t int32, k int, i int32) {
 	s.pair(t, i, 1)
 }
 
-// lagAt returns how far the copy of the task on instance i is behind, where all that have caught up are equal. New ones are last.
+// lagAt returns how far the copy of the task on instance i is behind, where all that have caught up are equal. New ones are
+// last; what the owner has is no copy, and not behind.
 func (s *standbys) lagAt(t, i int32) uint64 {
 	lag := uint64(unknownLag)
 	for c, end := s.copiesOf(t); c < end; c++ {
@@ -159,5 +172,5 @@ func (s *standbys) lagAt(t, i int32) uint64 {
 	return lag
 }
 
-// isWhole reports whether findWhole has found the task to be whole.
+// isWhole reports whether findWhole has found the task to be whole. Those that it passed over have been forgotten by holders.
 func (s *standbys) isWhole(t int32) bool { return s.wholes != nil && s.holdersOf(t).named() }

@@ -29,7 +29,7 @@ func (s *standbys) newHolder(t int32, others []int32) int32 {
 }
 
 // onDisk returns the instance that has state of the task and may keep a standby of it, of those that ok admits the one with the
-// smallest lag; none where there is none.
+// smallest lag; none where there is none. State on a disk is a replay saved, so it comes before evenness.
 func (s *standbys) onDisk(t int32, ok func(i int32) bool) int32 {
 	best, least := none, uint64(0)
 	s.states(t, func(i int32, lag uint64, _ bool) {
@@ -41,6 +41,11 @@ func (s *standbys) onDisk(t int32, ok func(i int32) bool) int32 {
 }
 
 // improveTags moves standbys that share tag values with other copies of their task where they need not.
+//
+//	zones S1 a, S2 a, S3 b    T1 runs on S1, standby on S2: it goes to S3
+//
+// It comes before the counts are levelled, and levelling never makes tags differ less: to lose a zone is worse than to be
+// uneven.
 func (s *standbys) improveTags() {
 	if len(s.config.SpreadTags) == 0 {
 		return
@@ -79,7 +84,8 @@ func (s *standbys) leastConflicts(t int32, others []int32) int {
 	return least
 }
 
-// numberTags gives every value of every tag a number. A member without the tag has the value "".
+// numberTags gives every value of every tag a number: its place among the values of that tag, so that equal values are equal
+// numbers. A member without the tag has the value "". An instance has the tags of its member with the smallest id (R0).
 func (s *standbys) numberTags() {
 	n := len(s.config.SpreadTags)
 	if n == 0 {
@@ -101,7 +107,7 @@ func (s *standbys) numberTags() {
 	s.groupTags()
 }
 
-// groupTags finds the instances with the same values.
+// groupTags finds the instances with the same values of all tags, so that leastConflicts need not look at all of them.
 func (s *standbys) groupTags() {
 	s.groups = make([]int32, len(s.instances))
 	order := make([]int32, len(s.instances))
@@ -119,6 +125,7 @@ func (s *standbys) groupTags() {
 	}
 }
 
+// tagsOf returns the numbers of an instance's values, in the order of SpreadTags.
 func (s *standbys) tagsOf(i int32) []int32 {
 	n := len(s.config.SpreadTags)
 	return s.tags[int(i)*n:][:n]
@@ -138,6 +145,7 @@ func (s *standbys) conflicts(t int32, copies []int32, i int32) int {
 	return n
 }
 
+// sameTags returns how many values two instances share.
 func (s *standbys) sameTags(a, b int32) int {
 	n := 0
 	for k, v := range s.tagsOf(a) {

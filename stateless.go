@@ -82,7 +82,8 @@ func (m *mover) placeOrphans(orphans []int32, d demand) {
 	m.dealOrphans(m.kind, orphans, d.have, m.fillKind(m.kind, d))
 }
 
-// somebodyIdle reports whether an instance that stays took part in the last round and was given nothing to run.
+// somebodyIdle reports whether an instance that stays took part in the last round and was given nothing to run. Without memory
+// nobody is known to have been.
 func (h *history) somebodyIdle() bool {
 	if h.memory.prev == nil {
 		return false
@@ -101,8 +102,8 @@ func (h *history) somebodyIdle() bool {
 	return false
 }
 
-// takeBack gives stateless tasks back to the instances that had to stop them, as far as those have room, and returns the others.
-// It counts what it gives back in have.
+// takeBack gives stateless tasks back to the instances that had to stop them, as far as those have room, and returns the
+// others. It counts what it gives back in have.
 func (m *mover) takeBack(orphans []int32, have counts, room func(class, i int32) bool) (others []int32) {
 	for _, t := range orphans {
 		class := m.classOf(m.kind, t)
@@ -124,7 +125,8 @@ func (h *history) statelessReceivers(i int) bool {
 	return h.staysNow(i) && (!h.config.NewInstancesOnly || h.newcomer[i])
 }
 
-// shed makes the instances above their target, and those that leave, stop stateless tasks. The next round places them.
+// shed makes the instances above their target, and those that leave, stop stateless tasks. The next round places them: it
+// counts them as if they were still here, so it comes to the same targets and gives them to those that are below.
 func (m *mover) shed(have, target counts) {
 	most := m.int32s.zeros(len(m.instances))
 	for class := range m.kind.weights {

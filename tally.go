@@ -2,12 +2,14 @@ package assignor
 
 import "slices"
 
-// tally is what a plan gives each instance of one kind of tasks, counted. It is a value: a step that changes the plan and wants to
-// know more counts again, or goes on counting in a copy of its own.
+// tally is what a plan gives each instance of one kind of tasks, counted. It is a value: a step that changes the plan and wants
+// to know more counts again, or goes on counting in a copy of its own, which ends with it. So none is out of date.
 //
 //	S1 runs T1, T2, T3, of which S2 learns T3:   S1  S2
 //	                                     have     3   0
 //	                                     planned  2   1
+//
+// Tasks that are fenced or awaited count for nobody.
 type tally struct {
 	have    counts // what it runs, or will as soon as it may
 	planned counts // what it has once every learner has taken over (R4)
@@ -68,16 +70,18 @@ func (p *plan) countMembers() []int32 {
 	return n
 }
 
-// counts holds one number for each class of a kind and each instance.
+// counts holds one number for each class of a kind and each instance: a row of instances for each class.
 type counts struct {
 	n         []int64
 	instances int
 }
 
+// newCounts returns zeros for the classes of a kind.
 func (g *group) newCounts(k *kind) counts {
 	return counts{g.int64s.zeros(len(k.weights) * len(g.instances)), len(g.instances)}
 }
 
+// of returns the row of a class.
 func (c counts) of(class int32) []int64 {
 	return c.n[int(class)*c.instances:][:c.instances]
 }
@@ -100,6 +104,7 @@ func (c counts) tasks(i int) int {
 	return n
 }
 
+// clone returns a copy that shares nothing.
 func (c counts) clone() counts { return counts{slices.Clone(c.n), c.instances} }
 
 // demand is what there is to share out of one kind of tasks, and who may take more.
@@ -163,12 +168,14 @@ func (p *plan) countSpread() spread {
 	return n
 }
 
+// add counts n tasks of a subtopology more on instance i.
 func (s *spread) add(sub, i int32, n int32) {
 	if s.cells != nil {
 		s.cells[int(i)*s.subs+int(sub)] += n
 	}
 }
 
+// move counts a task of a subtopology on another instance.
 func (s *spread) move(sub, from, to int32) {
 	s.add(sub, from, -1)
 	s.add(sub, to, 1)

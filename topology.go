@@ -5,8 +5,14 @@ import (
 	"slices"
 )
 
-// topology numbers the tasks: those of the topology from 0 in id order, then the foreign ones, which members run although
-// the topology does not have them.
+// topology numbers the tasks: those of the topology from 0 in id order, then the foreign ones, which members run although the
+// topology does not have them.
+//
+//	subtopologies 0 (3 tasks) and 2 (2), somebody runs 7_1:   0_0 0_1 0_2 2_0 2_1 | 7_1
+//	                                                           0   1   2   3   4  |  5
+//
+// So a task is an index into arrays, its order is that of its number, and "is it ours" is one comparison. The numbers are those
+// of one round: nothing keeps them for the next, in which the topology may be another.
 type topology struct {
 	subs    []Subtopology // sorted by ID
 	start   []int32       // start[s] is the first task of subs[s]; start[len(subs)] is the number of tasks
@@ -14,6 +20,7 @@ type topology struct {
 	foreign []TaskID      // sorted
 }
 
+// newTopology numbers the tasks of subs, of which no two have one ID. It knows no foreign tasks yet.
 func newTopology(subs []Subtopology) topology {
 	t := topology{subs: slices.Clone(subs), start: make([]int32, len(subs)+1)}
 	slices.SortFunc(t.subs, func(a, b Subtopology) int { return cmp.Compare(a.ID, b.ID) })
@@ -67,6 +74,7 @@ func (c *cursor) numberOfAny(id TaskID) int32 {
 	return c.topology.number(id)
 }
 
+// look is number for a task of another subtopology than the last one.
 func (c *cursor) look(id TaskID) int32 {
 	c.sub, c.partitions = id.Subtopology, 0
 	t := c.topology
@@ -79,7 +87,8 @@ func (c *cursor) look(id TaskID) int32 {
 	return c.first + id.Partition
 }
 
-// number returns the dense number of a task, or none where neither the topology nor any member that runs it has it.
+// number returns the dense number of a task, or none where neither the topology nor any member that runs it has it. It costs a
+// search where the task is foreign.
 func (t *topology) number(id TaskID) int32 {
 	if task := t.own(id); task != none {
 		return task
@@ -101,6 +110,8 @@ func (t *topology) subtopology(id int32) int32 {
 	return t.searchSubtopology(id)
 }
 
+// searchSubtopology is subtopology where the ids have gaps. It is a function of its own so that the other is short enough to be
+// inlined.
 func (t *topology) searchSubtopology(id int32) int32 {
 	s, ok := slices.BinarySearchFunc(t.subs, id, func(sub Subtopology, id int32) int { return cmp.Compare(sub.ID, id) })
 	if !ok {
@@ -123,6 +134,8 @@ func (t *topology) subOf(task int32) int32 {
 	return int32(lo)
 }
 
+// id returns the name of a task, foreign ones included. It costs O(log subtopologies), which is why loops that name all tasks
+// go by subtopology.
 func (t *topology) id(task int32) TaskID {
 	if task >= t.size() {
 		return t.foreign[task-t.size()]
