@@ -370,67 +370,6 @@ func (f fallback) follow(assigned map[string][]int32) (err error) {
 	return nil
 }
 
-// onAssigned is called when a session has begun and what it revokes has stopped.
-func (b *Balancer) onAssigned(ctx context.Context, client *kgo.Client, added map[string][]int32) {
-	if !b.knows() {
-		b.publish(sessionBegun)
-	}
-	if b.config.OnAssigned != nil {
-		b.config.OnAssigned(ctx, client, added)
-	}
-	b.guard("begin a session", func() {
-		b.mu.Lock()
-		followUp := b.followUp
-		b.mu.Unlock()
-		if followUp {
-			b.ask("somebody has stopped a task that runs elsewhere next")
-		}
-		b.look()
-	})
-	b.checkLearners()
-}
-
-// onLost is called when the coordinator has dropped the member, or the group cannot be reached.
-func (b *Balancer) onLost(ctx context.Context, client *kgo.Client, lost map[string][]int32) {
-	b.guard("end a session", func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.local.lose()
-		b.leads, b.inSession = false, false
-		b.elected, b.decided = nil, nil
-		b.sent = sentReport{}
-		b.timers.stop()
-	})
-	b.publish(placeLost)
-	switch {
-	case b.config.OnLost != nil:
-		b.config.OnLost(ctx, client, lost)
-	case b.config.OnRevoked != nil:
-		b.config.OnRevoked(ctx, client, lost)
-	}
-	b.checkLearners()
-}
-
-// publish tells everybody how the member stands, and wakes those that wait for a session.
-func (b *Balancer) publish(event string) {
-	var s State
-	if !b.guard("tell the state", func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		s = b.state()
-		b.told = true
-		close(b.changed)
-		b.changed = make(chan struct{})
-	}) {
-		return // an empty state would stop everything
-	}
-	b.logState(event, s)
-	if b.config.OnChange != nil {
-		b.config.OnChange(s)
-	}
-	b.config.Observer.Session(s)
-}
-
 // hooks are what kgo calls on its own: they are no methods of Balancer, so that they are not part of its API.
 type hooks struct{ b *Balancer }
 
@@ -448,8 +387,11 @@ func (h hooks) OnClientClosed(client *kgo.Client) {
 	h.b.timers.stop()
 }
 
-// OnGroupManageError notes why the member has lost its place.
+// OnGroupManageError notes why the member has lost its place. It is called after onLost.
 func (h hooks) OnGroupManageError(err error) {
+	if !h.b.knows() {
+		h.b.publish(placeLost)
+	}
 	if !errors.Is(err, context.Canceled) {
 		h.b.troubled(TroublePlace, fmt.Errorf("franz: the member has lost its place, and joins again: %w%s", err, h.b.refused(err)))
 	}

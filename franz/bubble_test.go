@@ -209,14 +209,19 @@ func TestVirtualCoordinatorForgets(t *testing.T) {
 
 // expel removes a member behind its back.
 func (c *cluster) expel(w *worker) {
+	w.zombie.Store(true)
+	member, _ := w.client.GroupMetadata()
+	c.expelMember(member)
+}
+
+func (c *cluster) expelMember(id string) {
 	admin := c.admin()
 	defer admin.Close()
 	req := kmsg.NewPtrLeaveGroupRequest()
 	req.Group = c.groupID
 	member := kmsg.NewLeaveGroupRequestMember()
-	member.MemberID, _ = w.client.GroupMetadata()
+	member.MemberID = id
 	req.Members = append(req.Members, member)
-	w.zombie.Store(true)
 	resp, err := req.RequestWith(c.t.Context(), admin)
 	require.NoError(c.t, err)
 	require.Zero(c.t, resp.ErrorCode)

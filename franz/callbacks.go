@@ -6,6 +6,26 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
+// onAssigned is called when a session has begun, and behind onRevoked where it takes something away.
+func (b *Balancer) onAssigned(ctx context.Context, client *kgo.Client, added map[string][]int32) {
+	if !b.knows() {
+		b.publish(sessionBegun)
+	}
+	if b.config.OnAssigned != nil {
+		b.config.OnAssigned(ctx, client, added)
+	}
+	b.guard("begin a session", func() {
+		b.mu.Lock()
+		followUp := b.followUp
+		b.mu.Unlock()
+		if followUp {
+			b.ask("somebody has stopped a task that runs elsewhere next")
+		}
+		b.look()
+	})
+	b.checkLearners()
+}
+
 // onRevoked is called when a session takes partitions away, before onAssigned; when kgo gives partitions up outside of a session,
 // because it leaves the group or no longer consumes a topic; and at the end of each session, with nothing. What stops has stopped
 // when the service commits.
@@ -28,6 +48,50 @@ func (b *Balancer) onRevoked(ctx context.Context, client *kgo.Client, revoked ma
 	if err := commit(ctx, client); err != nil {
 		b.config.Logger.Warn("commit failed", "err", err)
 	}
+}
+
+// onLost is called when the coordinator has dropped the member, or the group cannot be reached.
+func (b *Balancer) onLost(ctx context.Context, client *kgo.Client, lost map[string][]int32) {
+	b.guard("end a session", func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.local.lose()
+		b.leads, b.inSession = false, false
+		b.elected, b.decided = nil, nil
+		b.sent = sentReport{}
+		b.timers.stop()
+		b.told = false
+	})
+	if !transactional(client) { // else as in onRevoked: OnGroupManageError comes next
+		b.publish(placeLost)
+	}
+	switch {
+	case b.config.OnLost != nil:
+		b.config.OnLost(ctx, client, lost)
+	case b.config.OnRevoked != nil:
+		b.config.OnRevoked(ctx, client, lost)
+	}
+	b.checkLearners()
+}
+
+// publish tells everybody how the member stands, and wakes those that wait for a session.
+func (b *Balancer) publish(event string) {
+	var s State
+	if !b.guard("tell the state", func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		s = b.state()
+		b.told = true
+		close(b.changed)
+		b.changed = make(chan struct{})
+	}) {
+		return // an empty state would stop everything
+	}
+	b.logState(event, s)
+	if b.config.OnChange != nil {
+		b.config.OnChange(s)
+	}
+	b.config.Observer.Session(s)
 }
 
 // knows reports whether the service knows of the last session.

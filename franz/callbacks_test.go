@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -164,10 +165,14 @@ func (c *cluster) committed(partition int32) int64 {
 func TestVirtualTransactionSession(t *testing.T) {
 	bubble(t, func(c *cluster) {
 		t := c.t
+		var lost atomic.Int32
 		transaction := make(chan struct{}, 1) // held from the beginning of a transaction to its end
 		b, err := franz.New(franz.Config{
 			Instance: "a", Topology: []franz.Subtopology{{Topics: []string{c.topic}}},
-			OnChange: func(franz.State) {
+			OnChange: func(s franz.State) {
+				if s.Lost {
+					lost.Add(1)
+				}
 				transaction <- struct{}{}
 				<-transaction
 			},
@@ -195,6 +200,11 @@ func TestVirtualTransactionSession(t *testing.T) {
 		})
 		w := c.start("b")
 		c.eventually(time.Minute, "b has its half", func() bool { return len(w.owned()) == partitions/2 && len(b.State().Active) == partitions/2 })
+		member, _ := session.Client().GroupMetadata()
+		c.expelMember(member)
+		c.eventually(time.Minute, "it has noticed", func() bool { return b.State().Lost })
+		c.eventually(time.Minute, "it is back", func() bool { return len(w.owned()) == partitions/2 && len(b.State().Active) == partitions/2 })
+		assert.Positive(t, lost.Load(), "OnChange was told")
 		cancel()
 		loop.Wait()
 		assert.False(t, slices.ContainsFunc(b.State().Troubles, func(t franz.Trouble) bool { return t.Kind == franz.TroubleConfig }),

@@ -76,8 +76,8 @@ type Config struct {
 	// or kgo's commit, before OnAssigned, and before any record of a new partition can be polled. Every member's next round waits for
 	// the slowest OnChange of the group. Client.Close calls it too: do not hold a lock then that it takes.
 	//
-	// With a transaction session the OnChange of a session that takes something away is called after OnRevoked, because kgo holds a
-	// lock in OnRevoked that ends of transactions take. The session aborts a transaction that is under way then.
+	// With a transaction session it is called after OnRevoked and OnLost instead, and not when the client leaves: the session holds a
+	// lock in those that the end of a transaction takes. It aborts a transaction that is under way then.
 	OnChange func(State)
 
 	// Local returns the copies that are on the disk already, with their lags where they are known. New calls it once. With it, an

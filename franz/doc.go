@@ -12,10 +12,11 @@
 // # What the service does
 //
 // It runs what [State.Active] lists, and replays the changelogs of [State.Learning] and [State.Standby], with a second, direct
-// client: the group's client never reads a partition that the member does not own. OnChange gets the whole desired state after
-// every session, never a difference, and when it returns, nothing runs that Active does not list. Whoever replays says how far it
-// is with [Balancer.Progress]; that is what makes a round due. When the process is to end for good, [Balancer.Drain] hands every
-// task over and leaves the group.
+// client: the group's client never reads a partition that the member does not own. OnChange gets the whole desired state in
+// every session, never a difference, before anything is committed and before a new partition is read; when it returns, nothing runs
+// that Active does not list. A task that is new in Active may have records to replay before it runs, as many as AcceptableLag or
+// all. Whoever replays says how far it is with [Balancer.Progress]; that is what makes a round due. When the process is to end for
+// good, [Balancer.Drain] hands every task over and leaves the group. The second example is a whole service.
 //
 // # What others see
 //

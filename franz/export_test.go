@@ -16,4 +16,11 @@ func (b *Balancer) GroupBalancer() kgo.GroupBalancer { return protocol{b} }
 func (b *Balancer) Assigned(added map[string][]int32) { b.onAssigned(context.Background(), nil, added) }
 
 // Lost is what kgo calls when the member has lost its place.
-func (b *Balancer) Lost(lost map[string][]int32) { b.onLost(context.Background(), nil, lost) }
+func (b *Balancer) Lost(lost map[string][]int32) {
+	client, err := kgo.NewClient() // which connects to nothing before it is asked to
+	if err != nil {
+		panic(err)
+	}
+	defer client.Close()
+	b.onLost(context.Background(), client, lost)
+}

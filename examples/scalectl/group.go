@@ -72,31 +72,52 @@ func (g *group) call(ctx context.Context, method string, m franz.Described, path
 // list writes the instances as a table.
 func (g *group) list() {
 	w := tabwriter.NewWriter(g.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "INSTANCE\tHOST\tCAPACITY\tACTIVE\tLEARNING\tSTANDBY\tLAG\tNOTE")
+	fmt.Fprintln(w, "INSTANCE\tHOST\tCAPACITY\tACTIVE\tLEARNING\tSTANDBY\tLAG\tFOR\tNOTE")
 	for _, m := range g.members {
 		ma := m.Assignment
-		note := ""
-		s, live := g.states[m.Report.Instance]
-		switch {
-		case m.Err != nil:
-			note = "cannot be read: " + m.Err.Error()
-		case live && s.Leaving:
-			note = "leaving for " + time.Since(s.LeavingSince).Round(time.Second).String()
-		case m.Report.Leaving:
-			note = "leaving"
-		case !live:
-			note = "does not answer"
-		}
-		if live && s.MissingStandbys > 0 {
-			note = strings.TrimSpace(fmt.Sprintf("misses %d standbys ", s.MissingStandbys) + note)
-		}
-		if live && s.Leader {
-			note = strings.TrimSpace("leads " + note)
-		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\n", m.Report.Instance, strings.TrimPrefix(m.Host, "/"), max(1, m.Report.Capacity),
-			len(ma.Active), len(ma.Learners), len(ma.Standbys), g.lag(m), note)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\n", m.Report.Instance, strings.TrimPrefix(m.Host, "/"), max(1, m.Report.Capacity),
+			len(ma.Active), len(ma.Learners), len(ma.Standbys), g.lag(m), g.age(m), g.note(m))
 	}
 	_ = w.Flush()
+}
+
+// note returns what else there is to say of a member.
+func (g *group) note(m franz.Described) string {
+	var notes []string
+	s, live := g.states[m.Report.Instance]
+	if s.Leader {
+		notes = append(notes, "leads")
+	}
+	if s.MissingStandbys > 0 {
+		notes = append(notes, fmt.Sprintf("misses %d standbys", s.MissingStandbys))
+	}
+	switch {
+	case m.Err != nil:
+		notes = append(notes, "cannot be read: "+m.Err.Error())
+	case s.Leaving:
+		notes = append(notes, "leaving for "+time.Since(s.LeavingSince).Round(time.Second).String())
+	case m.Report.Leaving:
+		notes = append(notes, "leaving")
+	case !live:
+		notes = append(notes, "does not answer")
+	}
+	if trouble := s.Trouble(); trouble != "" {
+		notes = append(notes, strings.Split(trouble, "\n")...)
+	}
+	return strings.Join(notes, "; ")
+}
+
+// age returns for how long the oldest learner of a member has been at it.
+func (g *group) age(m franz.Described) string {
+	learners := m.Report.Learners
+	if s, live := g.states[m.Report.Instance]; live {
+		learners = s.Learning
+	}
+	oldest := time.Duration(0)
+	for _, l := range learners {
+		oldest = max(oldest, l.For)
+	}
+	return oldest.Round(time.Second).String()
 }
 
 // lag returns the records that the learners of a member still have to replay: of now, where the instance answers, else of its

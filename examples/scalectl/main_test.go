@@ -112,7 +112,21 @@ func TestScalectl(t *testing.T) {
 func TestScalectlMissingStandbys(t *testing.T) {
 	is := startInstances(t, 2, "a", "b")
 	table := is.ctl(t, options{}, func(g *group) error { g.list(); return nil })
-	assert.Contains(t, table, "leads misses 8 standbys", table)
+	assert.Contains(t, table, "leads; misses 8 standbys", table)
+}
+
+// What an instance says of itself is in its row, else what the coordinator knows.
+func TestScalectlNotes(t *testing.T) {
+	m := franz.Described{Report: assignor.Member{Instance: "a", Learners: []assignor.Replica{{For: 2 * time.Second}}}}
+	g := &group{states: map[string]franz.State{}}
+	assert.Equal(t, "does not answer", g.note(m))
+	assert.Equal(t, "2s", g.age(m))
+	g.states["a"] = franz.State{
+		Leader: true, MissingStandbys: 2, Learning: []assignor.Replica{{For: time.Second}, {For: 90 * time.Second}},
+		Troubles: []franz.Trouble{{Text: "is over", Until: time.Now()}, {Text: "lasts"}},
+	}
+	assert.Equal(t, "leads; misses 2 standbys; lasts", g.note(m))
+	assert.Equal(t, "1m30s", g.age(m))
 }
 
 func TestScalectlRefuses(t *testing.T) {
