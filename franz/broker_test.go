@@ -2,6 +2,7 @@ package franz_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -246,16 +247,112 @@ func TestBrokerRecordTooLarge(t *testing.T) {
 	c.onlyMoved(len(c.movedTasks()))
 }
 
+// A broker that takes smaller records than the budget throws everybody out, again and again. Each member says what to set, and when
+// it is set the group goes on.
+func TestBrokerRefusesTheRecord(t *testing.T) {
+	const limit = 1000
+	for name, set := range map[string]func(c *cluster, size int){
+		"max.message.bytes of the topic":  (*cluster).limitRecords,
+		"message.max.bytes of the broker": (*cluster).limitBroker,
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := realCluster(t)
+			c.group("ab") // the first group of a broker makes the topic that has the limit
+			set(c, limit)
+			defer set(c, 1<<20)
+			c.start("c")
+			c.eventually(60*time.Second, "all know why", func() bool {
+				return !slices.ContainsFunc(c.workers, func(w *worker) bool {
+					trouble := w.balancer.State().Trouble()
+					return !strings.Contains(trouble, kerr.UnknownServerError.Message) || !strings.Contains(trouble, "Config.Budget, now 900000 bytes") ||
+						!strings.Contains(trouble, "message.max.bytes")
+				})
+			})
+			set(c, 1<<20)
+			c.settled(60*time.Second, 3)
+			assert.NotContains(t, c.leader().balancer.State().Trouble(), "message.max.bytes", "it is over")
+		})
+	}
+}
+
+// Kafka's own tool copes with members whose assignments name no topics: it shows none.
+func TestBrokerWithoutTopics(t *testing.T) {
+	c := realCluster(t)
+	c.withoutTopics()
+	if os.Getenv("KAFKA_CLASSPATH") == "" {
+		t.Skip("no Kafka tools: KAFKA_CLASSPATH is not set")
+	}
+	members := c.tool("--members", "--verbose")
+	for _, w := range c.workers {
+		id, _ := w.client.GroupMetadata()
+		if line := lineWith(members, id); !w.dead.Load() {
+			assert.NotEmpty(t, line)
+			assert.NotContains(t, line, c.topic+"(")
+			assert.NotContains(t, line, c.topic+":")
+		}
+	}
+}
+
+// What the broker writes down of a group is at most what the leader counts, and not much less.
+func TestBrokerRecordIsAsCounted(t *testing.T) {
+	c := realCluster(t)
+	c.group("abc", static)
+	c.start("d") // not static
+	c.settled(30*time.Second, 4)
+	counted := int(c.leader().record.Load())
+	written := c.groupRecord()
+	t.Logf("%d bytes counted, %d written", counted, written)
+	assert.LessOrEqual(t, written, counted)
+	assert.Less(t, counted-written, 4*100)
+}
+
+// groupRecord returns the size of the last record of the group, which has its key in it.
+func (c *cluster) groupRecord() (size int) {
+	c.t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(c.addrs...), kgo.ConsumeTopics("__consumer_offsets"), kgo.DisableClientMetrics(),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	require.NoError(c.t, err)
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(c.t.Context(), 5*time.Second)
+	defer cancel()
+	for ctx.Err() == nil {
+		client.PollFetches(ctx).EachRecord(func(r *kgo.Record) {
+			var key kmsg.GroupMetadataKey
+			if key.ReadFrom(r.Key) == nil && key.Version == 2 && key.Group == c.groupID {
+				size = len(r.Key) + len(r.Value)
+			}
+		})
+	}
+	require.Positive(c.t, size)
+	return size
+}
+
 // limitRecords sets the largest record that the broker stores of a group.
 func (c *cluster) limitRecords(size int) {
+	c.t.Helper()
+	c.configure(kmsg.ConfigResourceTypeTopic, "__consumer_offsets", "max.message.bytes", size)
+}
+
+// limitBroker sets the largest record that the broker stores in any topic that has no limit of its own.
+func (c *cluster) limitBroker(size int) {
+	c.t.Helper()
+	c.configure(kmsg.ConfigResourceTypeTopic, "__consumer_offsets", "max.message.bytes", -1)
+	c.configure(kmsg.ConfigResourceTypeBroker, "", "message.max.bytes", size)
+}
+
+// configure sets a number of a topic, or of all brokers; -1 takes back what was set.
+func (c *cluster) configure(what kmsg.ConfigResourceType, resourceName, name string, n int) {
 	c.t.Helper()
 	admin := c.admin()
 	defer admin.Close()
 	req := kmsg.NewPtrIncrementalAlterConfigsRequest()
 	resource := kmsg.NewIncrementalAlterConfigsRequestResource()
-	resource.ResourceType, resource.ResourceName = kmsg.ConfigResourceTypeTopic, "__consumer_offsets"
+	resource.ResourceType, resource.ResourceName = what, resourceName
 	config := kmsg.NewIncrementalAlterConfigsRequestResourceConfig()
-	config.Name, config.Value = "max.message.bytes", kmsg.StringPtr(fmt.Sprint(size))
+	config.Name, config.Value = name, kmsg.StringPtr(fmt.Sprint(n))
+	if n < 0 {
+		config.Op, config.Value = kmsg.IncrementalAlterConfigOpDelete, nil
+	}
 	resource.Configs = append(resource.Configs, config)
 	req.Resources = append(req.Resources, resource)
 	resp, err := req.RequestWith(c.t.Context(), admin)

@@ -20,18 +20,18 @@ func TestThirtyThousandRandomTasks(t *testing.T) {
 		const tasks = 30_000
 		p := newPaper(t, 10, tasks/10, func(*franz.Config) {})
 		p.add(1000)
-		p.deal()
+		p.Deal()
 		step := func(what string) {
 			t.Helper()
 			p.round()
-			require.Empty(t, p.trouble(franz.TroubleRound), what)
-			require.LessOrEqual(t, p.record+128*len(p.members), franz.DefaultBudget, what)
-			t.Logf("%s: %d bytes, %d copies of the memory, topics named: %t; %s", what, p.record, p.kept, p.named(), p.trouble(franz.TroubleBudget))
+			require.Empty(t, p.Trouble(franz.TroubleRound), what)
+			require.LessOrEqual(t, p.Record+128*len(p.Members), franz.DefaultBudget, what)
+			t.Logf("%s: %d bytes, %d copies of the memory, topics named: %t; %s", what, p.Record, p.Kept, p.Named(), p.Trouble(franz.TroubleBudget))
 		}
 		step("the first round")
 		step("the second round")
 		require.Equal(t, tasks, p.running())
-		p.leave(700)
+		p.Leave(700)
 		step("one has failed")
 		require.Equal(t, tasks, p.running(), "failover goes last of all")
 		p.add(1)
@@ -40,7 +40,7 @@ func TestThirtyThousandRandomTasks(t *testing.T) {
 			step("it takes over")
 		}
 		require.Equal(t, tasks, p.running())
-		assert.Len(t, p.members[999].b.State().Active, tasks/1000)
+		assert.Len(t, p.Members[999].Balancer.State().Active, tasks/1000)
 	})
 }
 
@@ -51,17 +51,17 @@ func TestEchoesDoNotFillTheRecord(t *testing.T) {
 		const tasks, members = 33_000, 300
 		p := newPaper(t, 10, tasks/10, func(*franz.Config) {})
 		p.add(members)
-		p.deal()
+		p.Deal()
 		kept := map[int]int{}
 		for round := range 8 {
 			p.round()
-			require.Empty(t, p.trouble(franz.TroubleRound), "round %d", round)
-			require.LessOrEqual(t, p.record, franz.DefaultBudget)
+			require.Empty(t, p.Trouble(franz.TroubleRound), "round %d", round)
+			require.LessOrEqual(t, p.Record, franz.DefaultBudget)
 			require.Equal(t, tasks, p.running())
-			kept[p.kept]++
+			kept[p.Kept]++
 		}
 		assert.Len(t, kept, 1, "copies of the memory, round after round: %v", kept)
-		p.leave(100)
+		p.Leave(100)
 		p.round()
 		require.Equal(t, tasks, p.running(), "failover")
 	})
@@ -74,12 +74,12 @@ func TestMemoryGoesOutSteadily(t *testing.T) {
 		for budget := 20_000; budget <= 60_000; budget += 1000 {
 			p := newPaper(t, 2, 600, func(c *franz.Config) { c.Budget = budget })
 			p.add(20)
-			p.deal()
+			p.Deal()
 			var kept []int
 			for range 8 {
 				p.round()
-				require.Empty(t, p.trouble(franz.TroubleRound), "budget %d", budget)
-				kept = append(kept, p.kept)
+				require.Empty(t, p.Trouble(franz.TroubleRound), "budget %d", budget)
+				kept = append(kept, p.Kept)
 			}
 			for _, k := range kept[3:] {
 				require.Equal(t, kept[3], k, "budget %d: %v", budget, kept)
@@ -97,22 +97,22 @@ type started struct {
 }
 
 // starts returns what the last round starts, and checks that its answer is safe.
-func (p *paper) starts(reports []assignor.Member) (s started) {
+func (p *paperGroup) starts(reports []assignor.Member) (s started) {
 	p.t.Helper()
-	config := p.config.Assignor
-	for _, sub := range p.config.Topology {
-		config.Topology = append(config.Topology, assignor.Subtopology{ID: sub.ID, Partitions: p.counts[sub.Topics[0]]})
+	config := p.Config.Assignor
+	for _, sub := range p.Config.Topology {
+		config.Topology = append(config.Topology, assignor.Subtopology{ID: sub.ID, Partitions: p.Counts[sub.Topics[0]]})
 	}
-	answer := &assignor.Assignment{Members: p.answers, Generation: p.answers[0].Generation, FollowUp: p.answers[0].FollowUp}
+	answer := &assignor.Assignment{Members: p.Answers, Generation: p.Answers[0].Generation, FollowUp: p.Answers[0].FollowUp}
 	require.NoError(p.t, assignor.Check(reports, answer, config))
 	drained := map[assignor.TaskID]bool{}
-	for _, ma := range p.answers {
+	for _, ma := range p.Answers {
 		for _, task := range ma.Handover {
 			drained[task] = ma.Leaving
 		}
 	}
-	s = started{kept: p.kept, named: p.named()}
-	for _, ma := range p.answers {
+	s = started{kept: p.Kept, named: p.Named()}
+	for _, ma := range p.Answers {
 		s.runs += len(ma.Active)
 		had := reports[slices.IndexFunc(reports, func(m assignor.Member) bool { return m.ID == ma.Member })]
 		for _, task := range ma.Learners {
@@ -133,9 +133,9 @@ func (p *paper) starts(reports []assignor.Member) (s started) {
 }
 
 // reports returns what the members joined with.
-func (p *paper) reports() (reports []assignor.Member) {
+func (p *paperGroup) reports() (reports []assignor.Member) {
 	p.t.Helper()
-	for _, join := range p.joins {
+	for _, join := range p.Joins {
 		var meta kmsg.ConsumerMemberMetadata
 		var report assignor.Member
 		require.NoError(p.t, meta.ReadFrom(join.ProtocolMetadata))
@@ -147,27 +147,27 @@ func (p *paper) reports() (reports []assignor.Member) {
 }
 
 // change changes what a member joined with.
-func (p *paper) change(i int, f func(*assignor.Member)) {
+func (p *paperGroup) change(i int, f func(*assignor.Member)) {
 	p.t.Helper()
 	var meta kmsg.ConsumerMemberMetadata
 	var report assignor.Member
-	require.NoError(p.t, meta.ReadFrom(p.joins[i].ProtocolMetadata))
+	require.NoError(p.t, meta.ReadFrom(p.Joins[i].ProtocolMetadata))
 	require.NoError(p.t, report.UnmarshalBinary(meta.UserData))
 	f(&report)
 	data, err := report.MarshalBinary()
 	require.NoError(p.t, err)
 	meta.UserData = data
-	p.joins[i].ProtocolMetadata = meta.AppendTo(nil)
+	p.Joins[i].ProtocolMetadata = meta.AppendTo(nil)
 }
 
 // within has a leader that is new decide the last round again, with a budget. It returns nothing where the round repeats what is.
-func (p *paper) within(budget int) (s started, decided bool) {
+func (p *paperGroup) within(budget int) (s started, decided bool) {
 	p.t.Helper()
-	config := p.config
+	config := p.Config
 	config.Instance, config.Budget = "new", budget
 	b, err := franz.New(config)
 	require.NoError(p.t, err)
-	p.decide(b)
+	require.NoError(p.t, p.Decide(b.GroupBalancer()))
 	if len(lasting(b)) > 0 && lasting(b)[0].Kind == franz.TroubleRound {
 		return s, false
 	}
@@ -178,11 +178,11 @@ func (p *paper) within(budget int) (s started, decided bool) {
 func TestWhatGivesWay(t *testing.T) {
 	p := newPaper(t, 4, 100, func(c *franz.Config) { c.Assignor.Standbys, c.Budget = 1, 1<<20 })
 	p.add(10)
-	p.deal()
+	p.Deal()
 	for range 4 {
 		p.round()
 	}
-	p.leave(8)
+	p.Leave(8)
 	p.add(2)
 	p.join()
 	p.change(7, func(m *assignor.Member) { m.Leaving = true })
@@ -225,7 +225,7 @@ func TestWhatGivesWay(t *testing.T) {
 func TestOlderMembersGetTheirTopics(t *testing.T) {
 	p := newPaper(t, 4, 100, func(c *franz.Config) { c.Budget = 1 << 20 })
 	p.add(10)
-	p.deal()
+	p.Deal()
 	p.round()
 	p.join()
 	decided := func(budget int) bool {
@@ -237,13 +237,13 @@ func TestOlderMembersGetTheirTopics(t *testing.T) {
 		least -= 16
 	}
 	require.True(t, decided(least))
-	require.False(t, p.named(), "payloads suffice for members of this version")
+	require.False(t, p.Named(), "payloads suffice for members of this version")
 	p.change(3, func(m *assignor.Member) { m.Version = assignor.PayloadVersion - 1 })
 	require.False(t, decided(least))
 	require.True(t, decided(16_000))
-	require.True(t, p.named())
+	require.True(t, p.Named())
 	for budget := 16_000; decided(budget); budget -= 16 {
-		require.True(t, p.named(), "at %d", budget)
+		require.True(t, p.Named(), "at %d", budget)
 	}
 }
 
@@ -253,15 +253,15 @@ func TestBudgetWarning(t *testing.T) {
 		o := &told{}
 		p := newPaper(t, 4, 250, func(c *franz.Config) { c.Observer = o })
 		p.add(10)
-		p.deal()
+		p.Deal()
 		for range 3 {
 			p.round()
 		}
 		require.Empty(t, o.troubles)
-		o, p = &told{}, newPaper(t, 4, 250, func(c *franz.Config) { c.Budget = p.record + p.record/5 })
-		p.config.Observer = o
+		o, p = &told{}, newPaper(t, 4, 250, func(c *franz.Config) { c.Budget = p.Record + p.Record/5 })
+		p.Config.Observer = o
 		p.add(10)
-		p.deal()
+		p.Deal()
 		for range 5 {
 			p.round()
 			time.Sleep(10 * time.Second)
@@ -271,7 +271,7 @@ func TestBudgetWarning(t *testing.T) {
 		assert.Contains(t, budget[0].Text, "over 80 % of Config.Budget")
 		assert.Contains(t, budget[0].Text, "message.max.bytes")
 		for range 5 {
-			p.leave(len(p.members) - 1)
+			p.Leave(len(p.Members) - 1)
 		}
 		p.round()
 		budget = ofKind(o.troubles, franz.TroubleBudget)
@@ -291,8 +291,8 @@ func TestStandbysLeaveRoomForFailover(t *testing.T) {
 		for range 4 {
 			p.round()
 		}
-		p.leave(10)
-		p.leave(7)
+		p.Leave(10)
+		p.Leave(7)
 		p.round()
 		return len(ofKind(o.troubles, franz.TroubleRound)) == 0 && p.running() == tasks
 	}

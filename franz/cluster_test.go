@@ -93,6 +93,7 @@ func (o observer) Trouble(franz.Trouble) { o.w.troubles.Add(1) }
 
 func (o observer) Balanced(r franz.Round) {
 	o.w.rounds.Add(1)
+	o.w.record.Store(int32(r.Record))
 	if r.Repeated {
 		o.w.repeats.Add(1)
 	}
@@ -341,4 +342,55 @@ func everyTroubleOf(c *cluster, kind franz.TroubleKind) func() bool {
 		}
 		return false
 	}
+}
+
+// withoutTopics checks that members run what they are assigned in a group whose budget has no room for the topics in Kafka's frames.
+func (c *cluster) withoutTopics() {
+	c.t.Helper()
+	const many = 400
+	name := c.topic + "-many"
+	c.createTopic(name, many)
+	for _, w := range "abc" {
+		c.start(string(w), func(s *settings) {
+			s.config.Topology = append(s.config.Topology, franz.Subtopology{ID: 1, Topics: []string{name}, Stateless: true})
+			s.config.Budget = 2500
+			s.opts = append(s.opts, kgo.ConsumeTopics(c.topic, name))
+		})
+	}
+	shared := func(n int) func() bool {
+		return func() bool {
+			all, each := c.monitor.running()
+			return all == partitions+many && len(each) == n && !slices.ContainsFunc(c.workers, func(w *worker) bool {
+				return !w.dead.Load() && len(w.owned()) < (partitions+many)/n-1
+			})
+		}
+	}
+	c.eventually(time.Minute, "three share the tasks", shared(3))
+	assert.Contains(c.t, c.leader().balancer.State().Trouble(), "Kafka's tools show none")
+	for id, assigned := range c.described() {
+		assert.Empty(c.t, assigned.Topics, id)
+	}
+	c.leader().close()
+	c.eventually(time.Minute, "two share the tasks", shared(2))
+	require.Empty(c.t, c.monitor.violated())
+	assert.Zero(c.t, c.lostSessions())
+}
+
+// described returns what the coordinator says that the members are assigned.
+func (c *cluster) described() map[string]kmsg.ConsumerMemberAssignment {
+	c.t.Helper()
+	admin := c.admin()
+	defer admin.Close()
+	req := kmsg.NewPtrDescribeGroupsRequest()
+	req.Groups = []string{c.groupID}
+	resp, err := req.RequestWith(c.t.Context(), admin)
+	require.NoError(c.t, err)
+	all := map[string]kmsg.ConsumerMemberAssignment{}
+	for _, m := range resp.Groups[0].Members {
+		var ka kmsg.ConsumerMemberAssignment
+		require.NoError(c.t, ka.ReadFrom(m.MemberAssignment))
+		all[m.MemberID] = ka
+	}
+	require.NotEmpty(c.t, all)
+	return all
 }

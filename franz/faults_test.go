@@ -256,6 +256,10 @@ func TestVirtualRecordLimit(t *testing.T) {
 	})
 }
 
+func TestVirtualWithoutTopics(t *testing.T) {
+	bubble(t, func(c *cluster) { c.withoutTopics() })
+}
+
 // Topics of one subtopology that differ in partitions leave everything as it is, until they agree again.
 func TestVirtualCoPartitioned(t *testing.T) {
 	bubble(t, func(c *cluster) {

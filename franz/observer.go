@@ -32,6 +32,7 @@ type Round struct {
 	FollowUp        bool                    // everybody joins again at once: a task is to start elsewhere
 	Metadata        int                     // bytes of all members' metadata
 	Assignment      int                     // bytes of all assignments
+	Record          int                     // bytes of the group's record, by the leader's count, which Config.Budget bounds
 	Repeated        bool                    // trouble: what is was repeated
 	Frozen          int                     // subtopologies that stay as they are: see TroubleTopics
 	Took            time.Duration           // to decide and to encode

@@ -54,6 +54,7 @@ func (r *round) summary(d *decision, p plan) Round {
 	for i := range p {
 		done.Assignment += len(p[i].MemberAssignment)
 	}
+	done.Record = r.size + r.names + done.Assignment
 	for i := range a.Members {
 		done.Tasks += len(a.Members[i].Active)
 		done.Learners += len(a.Members[i].Learners)

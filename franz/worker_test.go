@@ -39,6 +39,7 @@ type worker struct {
 	lost     atomic.Int32
 	rounds   atomic.Int32 // decided as leader
 	repeats  atomic.Int32
+	record   atomic.Int32 // bytes, by its count
 }
 
 // settings of a worker beside the defaults.
