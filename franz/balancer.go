@@ -231,32 +231,6 @@ func (b *Balancer) parse(data []byte) (assigned map[string][]int32, h heard, err
 	return assigned, h, fmt.Errorf("franz: the assignment's user data cannot be read, copies stay as they are: %w", err)
 }
 
-// heard is what an assignment says beside what the member is to do.
-type heard struct {
-	notes
-	strange []assignor.TaskID // tasks that the member should run, and knows no topics of
-}
-
-// sessionTroubles makes known what is wrong in the session that has just begun, and what no longer is. Unread is what could not
-// be read of its assignment.
-func (b *Balancer) sessionTroubles(h heard, unread error) {
-	topics := found{}
-	for _, f := range h.frozen {
-		topics.add(fmt.Sprint("subtopology ", f.sub), b.topology.describe(f))
-	}
-	b.trouble(TroubleTopics, topics)
-	b.troubled(TroubleAssignment, unread)
-	b.troubled(TroublePlace, nil)
-	b.troubled(TroubleJoin, nil)
-	b.checkTasks(h.strange)
-	if b.Leader() {
-		return
-	}
-	for _, kind := range leaderTroubles {
-		b.troubled(kind, nil)
-	}
-}
-
 // followUpGrace is how long a member waits, before it stops anything, in a session that ends at once: peers that have not yet
 // fetched their part of it would be told to join again instead, and miss it. Nothing pauses meanwhile.
 const followUpGrace = 20 * time.Millisecond

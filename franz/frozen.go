@@ -170,9 +170,9 @@ func addTasks(tasks, more []assignor.TaskID) []assignor.TaskID {
 // are old does not know the newest partitions of a topic: it asks for new ones, and the round is called again meanwhile.
 const ghostGrace = assignor.RevokeRetry
 
-// exorcise returns the reports without the tasks and copies that have had no partition for longer than ghostGrace, and what there is to
+// withoutGhosts returns the reports without the tasks and copies that have had no partition for longer than ghostGrace, and what there is to
 // say of younger ones, by subtopology. The Balancer's lock is held.
-func (b *Balancer) exorcise(reports []assignor.Member, s *sizes, now time.Time) (without []assignor.Member, young found) {
+func (b *Balancer) withoutGhosts(reports []assignor.Member, s *sizes, now time.Time) (without []assignor.Member, young found) {
 	seen := map[int32]time.Time{}
 	young = found{}
 	for i := range reports {

@@ -16,10 +16,8 @@ import (
 )
 
 // paused fetches nothing: kfake refuses what is no longer there in no time, and kgo tries again in no time.
-func (c *cluster) paused(name string, change ...func(*settings)) *worker {
-	w := c.start(name, change...)
-	w.client.PauseFetchTopics(topic)
-	return w
+func (c *cluster) paused(name string, change ...func(*settings)) {
+	c.start(name, change...).client.PauseFetchTopics(topic)
 }
 
 // A topic that is created anew with fewer partitions loses the tasks of those that are gone, whether its leader has seen the old one

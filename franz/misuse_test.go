@@ -141,8 +141,8 @@ func TestVirtualLearnerWithoutProgress(t *testing.T) {
 				c.eventually(10*time.Second, "it learns", func() bool { return len(w.balancer.State().Learning) == partitions/2 })
 				begun := time.Now()
 				if test.lag >= 0 {
-					for _, copy := range w.balancer.State().Learning {
-						w.balancer.Progress(copy.Task, test.lag)
+					for _, task := range tasksIn(w.balancer.State().Learning) {
+						w.balancer.Progress(task, test.lag)
 					}
 				}
 				time.Sleep(test.after - time.Second)

@@ -27,7 +27,7 @@ func TestNotes(t *testing.T) {
 	later := append([]byte{'z', 2, 1, 2}, said.append(nil)...)
 	assert.Equal(t, said, readNotes(later), "what a later version says is overlooked")
 	whole := said.append(nil)
-	for n := range len(whole) {
+	for n := range whole {
 		readNotes(whole[:n]) // and must not panic
 	}
 	many := notes{frozen: make([]frozen, 10*maxFrozen)}

@@ -91,7 +91,7 @@ func (r *round) assign(reports []assignor.Member, counts map[string]int32) (a *a
 	r.b.mu.Lock()
 	config, memory := r.prepare(counts, now)
 	s := sizesOf(config.Topology)
-	reports, r.ghosts = r.b.exorcise(reports, s, now)
+	reports, r.ghosts = r.b.withoutGhosts(reports, s, now)
 	r.b.mu.Unlock()
 	r.again = len(r.ghosts)+len(r.frozen) > 0
 	if len(config.Topology) == 0 {

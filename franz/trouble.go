@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/incremental-rebalance/assignor"
 )
 
 // TroubleKind says what a [Trouble] is about: few values, fit for the label of a metric.
@@ -18,7 +20,7 @@ const (
 	TroubleLearner    TroubleKind = "learner"    // learners make no progress
 	TroubleMetadata   TroubleKind = "metadata"   // the member's own report cannot be encoded
 	TroubleTopics     TroubleKind = "topics"     // a subtopology stays as it is, because of its topics
-	TroubleAssignment TroubleKind = "assignment" // what the member was assigned cannot be read, or not be run
+	TroubleAssignment TroubleKind = "assignment" // what the member was assigned cannot be read
 	TroublePlace      TroubleKind = "place"      // the member has lost its place in the group
 	TroubleDrain      TroubleKind = "drain"      // a drain in the background has failed
 	TroublePanic      TroubleKind = "panic"      // a bug of this package: please report it; what panicked was left out
@@ -176,6 +178,32 @@ func (b *Balancer) troubled(kind TroubleKind, err error) {
 	f := found{}
 	f.add("", err)
 	b.trouble(kind, f)
+}
+
+// heard is what an assignment says beside what the member is to do.
+type heard struct {
+	notes
+	strange []assignor.TaskID // tasks that the member should run, and knows no topics of
+}
+
+// sessionTroubles makes known what is wrong in the session that has just begun, and what no longer is. Unread is what could not
+// be read of its assignment.
+func (b *Balancer) sessionTroubles(h heard, unread error) {
+	topics := found{}
+	for _, f := range h.frozen {
+		topics.add(fmt.Sprint("subtopology ", f.sub), b.topology.describe(f))
+	}
+	b.trouble(TroubleTopics, topics)
+	b.troubled(TroubleAssignment, unread)
+	b.troubled(TroublePlace, nil)
+	b.troubled(TroubleJoin, nil)
+	b.checkTasks(h.strange)
+	if b.Leader() {
+		return
+	}
+	for _, kind := range leaderTroubles {
+		b.troubled(kind, nil)
+	}
 }
 
 // guard runs f, which is code of this package alone, makes a trouble of a panic in it, and reports whether there was none. What

@@ -62,7 +62,7 @@ func TestTroubleBeginsAndEnds(t *testing.T) {
 	assert.False(t, o.troubles[1].Lasts())
 	assert.Equal(t, o.troubles[0].Since, o.troubles[1].Since)
 	state := b.State()
-	assert.Equal(t, "", state.Trouble())
+	assert.Empty(t, state.Trouble())
 	require.Len(t, state.Troubles, 1, "it is over, and still there to be read")
 	assert.False(t, state.Troubles[0].Until.Before(state.Troubles[0].Since))
 
@@ -76,7 +76,7 @@ func TestTroubleBeginsAndEnds(t *testing.T) {
 func TestTroubleOfALeaderEndsWithIt(t *testing.T) {
 	b, err := franz.New(valid())
 	require.NoError(t, err)
-	balance := func(metadata ...[]byte) []kmsg.SyncGroupRequestGroupAssignment {
+	balance := func(metadata ...[]byte) {
 		var members []kmsg.JoinGroupResponseMember
 		for i, m := range metadata {
 			members = append(members, kmsg.JoinGroupResponseMember{MemberID: fmt.Sprint("m", i), ProtocolMetadata: m})
@@ -84,7 +84,7 @@ func TestTroubleOfALeaderEndsWithIt(t *testing.T) {
 		balancer, _, err := b.GroupBalancer().MemberBalancer(members)
 		require.NoError(t, err)
 		lead(balancer, "m0")
-		return balancer.Balance(map[string]int32{"lines": 4}).IntoSyncAssignment()
+		balancer.Balance(map[string]int32{"lines": 4})
 	}
 	own := b.GroupBalancer().JoinGroupMetadata([]string{"lines"}, nil, -1)
 	bad := []byte("no metadata")
