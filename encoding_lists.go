@@ -3,6 +3,7 @@ package assignor
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -155,12 +156,12 @@ func (d *decoder) wireSet(subtopology int32, form taskset.Form) int {
 
 // failSet says of tasks what package taskset says of numbers.
 func (d *decoder) failSet(err error) {
-	switch err {
-	case taskset.ErrNotBest:
+	switch {
+	case errors.Is(err, taskset.ErrNotBest):
 		d.fail("a set of tasks is not in its shortest form")
-	case taskset.ErrMany:
+	case errors.Is(err, taskset.ErrMany):
 		d.fail("more than %d tasks", MaxTasks)
-	case taskset.ErrLarge:
+	case errors.Is(err, taskset.ErrLarge):
 		d.fail("a partition beyond %d", maxNumber)
 	default:
 		d.fail("%s", strings.TrimPrefix(err.Error(), "taskset: "))

@@ -12,6 +12,7 @@ import (
 
 // What the tests do with the arguments and the answers of Assign: clone, print in full, shuffle.
 
+// CloneMember returns a copy of a report that shares nothing with it, but for the memory.
 func CloneMember(m *assignor.Member) assignor.Member {
 	c := *m
 	c.Active, c.Revoked = slices.Clone(m.Active), slices.Clone(m.Revoked)
@@ -25,6 +26,7 @@ func CloneMember(m *assignor.Member) assignor.Member {
 	return c
 }
 
+// CloneMembers does so with all reports.
 func CloneMembers(members []assignor.Member) []assignor.Member {
 	clones := make([]assignor.Member, len(members))
 	for i := range members {
@@ -48,6 +50,7 @@ func ShuffleInput(rng *rand.Rand, members []assignor.Member, config assignor.Con
 	return members, config
 }
 
+// Shuffle reorders s.
 func Shuffle[T any](rng *rand.Rand, s []T) {
 	rng.Shuffle(len(s), func(i, j int) { s[i], s[j] = s[j], s[i] })
 }

@@ -1,6 +1,7 @@
 // Package scenario runs scenario files: a behavior of the assignor as a file that a domain person can read, and run.
 //
-// A file is a comment that says what is shown and why it matters, then steps. Rows are the notation of the design in both
+// A file is a comment that says what is shown and why it matters, and in testdata names the rules of docs/design.md that it shows
+// (a last line "# R5.2, I1"), then steps. Rows are the notation of the design in both
 // directions: what members report, and what the leader answers.
 //
 //	# S4 joins, learns T1, and takes it over once it has caught up.
