@@ -21,6 +21,13 @@ type Round struct {
 	Topology []assignor.Subtopology // nil: that of Config.Assignor
 	Limit    int                    // bytes that all payloads may take together; 0: assignor.MaxPayload
 
+	// Assign decides in place of assignor.Assign, for a transport that knows more of the tasks than their number; nil: it does. It
+	// must keep to what assignor.Check asks for, and gets reports that it may not change.
+	Assign func(members []assignor.Member, memory *assignor.Assignment, config assignor.Config) (*assignor.Assignment, error)
+	// Encode returns one payload a member, for a transport that has more to send than payloads and weighs them together, and the
+	// assignment that they are of: the one it got, or one without some of the copies that it starts. Nil: Limit says what fits.
+	Encode func(a *assignor.Assignment) (*assignor.Assignment, [][]byte, error)
+
 	// Reports are the members', each the one of that member's last join and given for this round. Who is missing runs nothing
 	// any more, by the transport's word: its tasks go to others.
 	Reports []Report
@@ -65,8 +72,13 @@ func (s *Session) Decide(now time.Time, r Round) Todo {
 	var send []Payload
 	err := ErrUnread
 	if len(unread) == 0 {
-		if d.assignment, err = s.assignor.Assign(members, memory, s.roundConfig(r, since)); err == nil {
-			send, err = encode(d.assignment, r.Limit)
+		d.assignment, err = s.assign(members, memory, s.config.of(r, since), r)
+	}
+	if err == nil {
+		s.insist(d.assignment, members, memory)
+		var left error
+		if d.assignment, send, left, err = fit(d.assignment, members, r); left != nil {
+			trouble = append(trouble, left)
 		}
 	}
 	if err != nil {
@@ -81,14 +93,53 @@ func (s *Session) Decide(now time.Time, r Round) Todo {
 	return s.done(Todo{Send: send, Plan: d.assignment, Trouble: trouble})
 }
 
-// roundConfig returns how a round is decided.
-func (s *Session) roundConfig(r Round, since time.Duration) assignor.Config {
-	config := s.config.Assignor
+// DecideAgain says, between Decide and Deliver, that the transport knows of something that the decision left open: when it has been
+// delivered, its leader calls for another round, as after trouble.
+func (s *Session) DecideAgain() {
+	if s.decided != nil {
+		s.decided.again = true
+	}
+}
+
+// of returns how a round is decided.
+func (c *Config) of(r Round, since time.Duration) assignor.Config {
+	config := c.Assignor
 	config.Generation, config.SincePrevious = r.Number, since
 	if r.Topology != nil {
 		config.Topology = r.Topology
 	}
 	return config
+}
+
+// assign decides a round.
+func (s *Session) assign(members []assignor.Member, memory *assignor.Assignment, config assignor.Config, r Round) (*assignor.Assignment, error) {
+	if r.Assign != nil {
+		return r.Assign(members, memory, config)
+	}
+	return s.assignor.Assign(members, memory, config)
+}
+
+// maxInsist bounds the rounds in a row that follow up on a missed order: one that is always missed must not keep the others busy.
+const maxInsist = 3
+
+// insist makes the round one that is followed up where a member has missed the order to stop something, but is here now. Assign does so
+// for the first order only; without it, those that wait for the task would wait for assignor.RevokeRetry too.
+func (s *Session) insist(a *assignor.Assignment, members []assignor.Member, memory *assignor.Assignment) {
+	missed := memory != nil && !a.FollowUp && slices.ContainsFunc(members, func(m assignor.Member) bool {
+		ma, _ := a.For(m.ID)
+		return len(ma.Revoke) > 0 && m.Generation < memory.Generation
+	})
+	if !missed {
+		s.insisted = 0
+		return
+	}
+	if s.insisted++; s.insisted > maxInsist {
+		return
+	}
+	a.FollowUp = true
+	for i := range a.Members {
+		a.Members[i].FollowUp = true
+	}
 }
 
 // read returns the reports, the ids of the members whose reports cannot be read, and what is wrong with them. A member that reports
@@ -177,19 +228,6 @@ func (s *Session) recall(members []assignor.Member) (*assignor.Assignment, time.
 	return nil, 0
 }
 
-// encode returns the payloads of an assignment.
-func encode(a *assignor.Assignment, limit int) ([]Payload, error) {
-	data, err := a.Encode(limit)
-	if err != nil {
-		return nil, err
-	}
-	send := make([]Payload, len(data))
-	for i := range data {
-		send[i] = Payload{a.Members[i].Member, data[i]}
-	}
-	return send, nil
-}
-
 // repeat returns the answer that changes nothing: every member goes on with what it runs and nobody else claims, and keeps its copies.
 // Members whose reports cannot be read go on as they are, all do where even this cannot be encoded.
 func repeat(members []assignor.Member, unread []string, memory *assignor.Assignment, r Round) (*assignor.Assignment, []Payload) {
@@ -198,7 +236,7 @@ func repeat(members []assignor.Member, unread []string, memory *assignor.Assignm
 	if len(members) > 0 {
 		a = repetition(members, len(unread) > 0, memory, r.Number)
 		var err error
-		if send, err = encode(a, r.Limit); err != nil {
+		if a, send, err = r.encode(a); err != nil {
 			a, send = nil, nil
 		}
 	}

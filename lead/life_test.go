@@ -147,6 +147,38 @@ func TestBroken(t *testing.T) {
 	}
 }
 
+// TestBrokenAlone: what stood in the report is no news, where nobody else can take the task.
+func TestBrokenAlone(t *testing.T) {
+	c := newCast(t, twoTasks(), "S1")
+	c.round()
+	c.sessions["S1"].Broken(c.clock, t00, 500)
+	c.after(time.Second)
+	c.round()
+	c.after(time.Hour)
+	c.want(`
+		S1 round 8: start [0_0 0_1]
+		S1 after 1s: call: an active task has lost its state, wake 10s
+		S1 round 9:`)
+	c.wantReport("S1", "S1(assigned: [0_0, 0_1], revoked: [], learning: [], standby: [0_0 lag=500]) 9")
+}
+
+// TestAnotherLife: a group that was made anew counts from the start, and what was remembered of the old one is forgotten.
+func TestAnotherLife(t *testing.T) {
+	c := newCast(t, twoTasks(), "S1")
+	c.round()
+	s := c.sessions["S1"]
+	s.Lost(c.clock)
+	s.Join(c.clock)
+	s.Begin(c.clock, lead.Place{Round: 1, Member: "m1"})
+	payload, err := assignor.MemberAssignment{Member: "m1", Instance: "S1", Generation: 1, Active: []assignor.TaskID{t00}}.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Reset()
+	c.tell("S1", "anew", s.Deliver(c.clock, 1, payload))
+	c.want(`S1 anew: start [0_0], drop [0_1]`)
+}
+
 // TestLearnerTimeout: a conservative member asks when a learner that holds the others up has had its time.
 func TestLearnerTimeout(t *testing.T) {
 	config := twoTasks()
@@ -261,6 +293,30 @@ func TestReturn(t *testing.T) {
 			S1 returns: start [0_0], wake 1s
 			S1 after 1s: call: the last round was decided without knowing all, or not at all, wake 10s`)
 	}
+}
+
+// TestReturnAwaits: one that returns to the place of a leader with a deadline to keep does not know how far off that is.
+func TestReturnAwaits(t *testing.T) {
+	config := twoTasks()
+	config.Assignor.RejoinDelay = time.Hour
+	c := newCast(t, config, "S1", "S2", "S3")
+	c.round()
+	c.names = []string{"S1", "S3"} // S2 is awaited
+	send := c.join()
+	config.Instance = "S1"
+	session, err := lead.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.sessions["S1"] = session
+	session.Join(c.clock)
+	session.Begin(c.clock, lead.Place{Round: c.number, Member: "S1", Leads: true})
+	c.Reset()
+	c.deliver(send, "S1")
+	c.tell("S1", "decides again", session.Resume(c.clock, lead.Round{Number: c.number, Reports: c.reports}))
+	c.want(`
+		S1 round 9: start [0_0], wake 1s
+		S1 decides again: wake 1s`)
 }
 
 // TestStopped: what the service stops on its own is not reported as running.

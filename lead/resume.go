@@ -30,7 +30,7 @@ func (s *Session) decidesAgain(r Round) bool {
 	if memory.Generation == 0 {
 		memory = nil
 	}
-	a, err := assignor.Assign(members, memory, s.roundConfig(r, 0))
+	a, err := s.assign(members, memory, s.config.of(r, 0), r)
 	if err != nil || len(unread) > 0 || a.NextRebalance > 0 || a.FollowUp {
 		return false
 	}

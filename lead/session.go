@@ -60,6 +60,7 @@ type Session struct {
 	decided  *decision         // what it answered as leader, until an answer comes back
 	memory   remembered        // the last assignment that was delivered, as far as it knows
 	leads    bool              // it decided the answer that it applies
+	insisted int               // rounds in a row that it made one to follow up, because an order was missed
 	retry    time.Duration
 }
 
@@ -234,6 +235,9 @@ func (s *Session) adopt(ma assignor.MemberAssignment, memory *assignor.Assignmen
 		s.memory = remembered{} // of another life of the group
 	}
 	s.handover, s.kept, s.revoking, s.told = slices.Clone(ma.Handover), slices.Clone(ma.Standbys), slices.Clone(ma.Revoke), ma.Leaving
+	if before.Generation == 0 { // it may be the answer to what a former life reported
+		s.sent.Leaving = ma.Leaving
+	}
 	if ma.FollowUp {
 		s.due[followUp] = s.clock
 	}
@@ -273,13 +277,13 @@ func (s *Session) Tick(now time.Time) Todo {
 // advance moves the session's clock. A clock that was set back stands still for once; one that jumped ahead has aged everything,
 // which costs copies, never safety: no task changes hands because of a time.
 func (s *Session) advance(now time.Time) {
-	if passed := now.Sub(s.now); !s.now.IsZero() && passed > 0 {
-		s.clock = s.in(passed)
+	if !s.now.IsZero() {
+		s.clock = s.in(now.Sub(s.now))
 	}
 	s.now = now
 }
 
-// in returns the clock in d. It stops at the end of time.
+// in returns the clock in d, at least the clock of now and at most the end of time.
 func (s *Session) in(d time.Duration) time.Duration {
 	return s.clock + min(max(0, d), math.MaxInt64-s.clock)
 }

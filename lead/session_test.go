@@ -351,6 +351,20 @@ func TestUnread(t *testing.T) {
 	c.wantReport("S1", "S1(assigned: [], revoked: [], learning: [], standby: [0_0 lag=0]) 16")
 }
 
+// TestKnown: a round that stands on what the transport knows of a member is decided again.
+func TestKnown(t *testing.T) {
+	c := newCast(t, twoTasks(), "S1", "S2")
+	c.round()
+	c.Reset()
+	c.round(unread("S2"), func(reports []lead.Report) []lead.Report {
+		reports[1].Known = &assignor.Member{Instance: "S2", Generation: 8, Active: []assignor.TaskID{t01}}
+		return reports
+	})
+	c.want(`
+		S1 round 9: wake 10s
+		S2 round 9:`)
+}
+
 // TestUnreadLeader: a leader whose own report cannot be read goes on as it is too, and does not remember what it has not applied.
 func TestUnreadLeader(t *testing.T) {
 	c := newCast(t, twoTasks(), "S1", "S2")

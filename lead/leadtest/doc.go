@@ -6,5 +6,4 @@
 //
 // [Play] has a transport of its own, which breaks what it may by the contract of package lead. A test of a real transport implements
 // [Cluster], tells a [Ledger] what starts and stops, and plays a [Script] on it.
-// is of use alone.
 package leadtest
