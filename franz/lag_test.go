@@ -35,9 +35,11 @@ func TestVirtualLagOfAChangelog(t *testing.T) {
 	for name, write := range map[string]func(*testing.T, *kgo.Client){
 		"empty": func(*testing.T, *kgo.Client) {},
 		"committed": func(t *testing.T, producer *kgo.Client) {
+			t.Helper()
 			inTransaction(t, producer, kgo.TryCommit)
 		},
 		"aborted": func(t *testing.T, producer *kgo.Client) {
+			t.Helper()
 			inTransaction(t, producer, kgo.TryCommit)
 			inTransaction(t, producer, kgo.TryAbort)
 		},
