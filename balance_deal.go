@@ -51,9 +51,13 @@ type segment struct {
 	left  int
 }
 
-// deal gives every task of pool (ascending) to an instance with room, as far as room goes. The instances of the first group
-// take turns in id order, one task each, from the subtopology they are furthest below their share of, then those of the next
-// group. Last, within each subtopology, the tasks go in id order to the receivers in id order, in contiguous stretches (R4).
+// deal gives every task of pool to an instance with room, as far as room goes; it may sort the pool. The instances of the first
+// group take turns in id order, one task each, from the subtopology they are furthest below their share of, then those of the
+// next group. Last, within each subtopology, the tasks go in id order to the receivers in id order, in contiguous stretches
+// (R4).
+//
+// Who takes how many of what is decided first (takeTurns), and which ones at the end, when give is called: so the order of the
+// turns does not scatter a subtopology over the wire.
 func (d *dealer) deal(pool []int32, room []int64, groups [][]int32, give func(t, i int32)) {
 	if len(pool) == 0 {
 		return
@@ -140,8 +144,11 @@ type alike struct {
 	turns  []int32 // segments
 }
 
-// takeFullTurns takes the turns in which no segment runs out all at once: until then the takers do not get in each other's way.
-// A cold start is nothing but such turns, of takers that are all alike: there it is what makes dealing out cheap.
+// takeFullTurns takes the turns in which no segment runs out all at once: until then the takers do not get in each other's way,
+// so what each takes does not depend on the others. A cold start is nothing but such turns, of takers that are all alike: there
+// it is what makes dealing out cheap.
+//
+//	6 tasks of 0 and 2 of 1 for A and B, alike    their first four turns are 0 0 0 1: all of them at once
 func (d *dealer) takeFullTurns(segments []segment, room []int64, takers []int32, takes []int32) {
 	runs := d.runsOfAlike(segments, room, takers)
 	demand := make([]int, len(segments))
@@ -264,7 +271,7 @@ func (w *wishes) pop(capacity int64) int32 {
 	return s
 }
 
-// onlyWish returns what next does for an instance that takes one task.
+// onlyWish returns what next does for an instance that takes one task: a look at all segments is cheaper than to rank them.
 func (d *dealer) onlyWish(segments []segment, i int32) int32 {
 	best, least := none, int64(0)
 	for s := range segments {

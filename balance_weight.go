@@ -70,6 +70,8 @@ func (w *weighing) add(class, i int32, n int64) {
 // fill returns what every instance has once incoming has been given out, the heaviest tasks first, each to the one that comes
 // closest to its range by it, of equals to the one with the least load for its capacity: of those that receive and do not get
 // further from their range, else of those that may take it anyway.
+//
+// The heaviest first, because light ones fill the gaps that they leave.
 func (w *weighing) fill() counts {
 	for class, x := range w.kind.weights {
 		harm := func(i int32) int64 { return w.distance(i, w.load[i]+x) - w.distance(i, w.load[i]) }
@@ -113,7 +115,9 @@ func (w *weighing) level() counts {
 	return w.count
 }
 
-// keepLearners counts learners in place as having taken over, the smallest lag first, over and over until none qualifies.
+// keepLearners counts learners in place as having taken over, the smallest lag first, over and over until none qualifies: one
+// that does not now may do so when another has. So the plan is found again that started them, as long as it still is a good
+// one.
 func (w *weighing) keepLearners() {
 	learned := slices.Clone(w.learned)
 	slices.SortFunc(learned, func(a, b int32) int {
@@ -152,8 +156,11 @@ func (w *weighing) move(class, from, to int32) {
 }
 
 // sweep moves tasks one by one, each from the instance furthest above the lower end of its range to the one with the most room
-// below the upper end of its own, as long as that shrinks the distances; an instance from which no task does is passed over.
-// In one sweep an instance only gives or only takes. It reports whether any task moved.
+// below the upper end of its own, as long as that shrinks the distances; an instance from which no task does is passed over. It
+// reports whether any task moved.
+//
+// In one sweep an instance only gives or only takes. Without that a task could go from S1 to S2 and another from S2 to S3,
+// where one move does.
 func (w *weighing) sweep() bool {
 	givers, takers := w.givers(), w.takers()
 	gave, took := make([]bool, len(w.instances)), make([]bool, len(w.instances))

@@ -32,18 +32,18 @@ type claims struct {
 // again since; so it counts as running.
 //
 // certain says that the member reports to run the tasks, while others only may.
-func (r *history) eachClaim(f func(ids []TaskID, member int32, run, certain bool)) {
-	for m := range r.members {
-		mb := &r.members[m]
+func (h *history) eachClaim(f func(ids []TaskID, member int32, run, certain bool)) {
+	for m := range h.members {
+		mb := &h.members[m]
 		f(mb.in.Active, int32(m), true, true)
-		f(mb.in.Revoked, int32(m), r.unsure[m], false)
+		f(mb.in.Revoked, int32(m), h.unsure[m], false)
 	}
-	if r.memory.prev == nil {
+	if h.memory.prev == nil {
 		return
 	}
-	for i, m := range r.memory.present {
-		if m != none && r.unsure[m] {
-			f(r.memory.prev.Members[i].Active, m, true, false)
+	for i, m := range h.memory.present {
+		if m != none && h.unsure[m] {
+			f(h.memory.prev.Members[i].Active, m, true, false)
 		}
 	}
 }
@@ -95,7 +95,8 @@ func (r *claimReader) claimUnknown(id TaskID, x claim) {
 	}
 }
 
-// claimAgain notes a claim on a task that has one, or of a member that has stopped it.
+// claimAgain notes a claim on a task that has one, or of a member that has stopped it. A member may claim a task twice; then it
+// runs it if either says so.
 func (r *claimReader) claimAgain(x claim) {
 	switch r.owner[x.task] {
 	case none:
@@ -109,7 +110,8 @@ func (r *claimReader) claimAgain(x claim) {
 	}
 }
 
-// foreignClaim is a claim on a task that the topology does not have.
+// foreignClaim is a claim on a task that the topology does not have: of a subtopology that has been removed, or one that this
+// leader does not know yet.
 type foreignClaim struct {
 	id TaskID
 	claim
@@ -136,7 +138,7 @@ func (r *claimReader) claimForeign() {
 }
 
 // settleContested decides the tasks that more than one member claims. The claims of a task start with that of its first
-// claimant, which readClaims has taken for the owner.
+// claimant, which readClaims has taken for the owner; nobody remembers whether that one was certain, so it is looked up.
 func (r *claimReader) settleContested() {
 	contested := r.contested
 	if len(contested) == 0 {
@@ -189,9 +191,15 @@ func (g *group) mergeClaims(claims []claim) []claim {
 	return merged
 }
 
-// settleClaims names the owner of a task and makes every other member that runs it stop. An owner at the top that reports to run
-// it goes on; where it has stopped, or may have, or where several at the top run it, nobody runs it in this round, and the owner
-// is told to stop too: it keeps the state, and two orders to stop one task are no handover (R1.1).
+// settleClaims names the owner of a task and makes every other member that runs it stop. An owner at the top that reports to
+// run it goes on.
+//
+//	S1 gen 7 runs, S2 gen 6 runs       S1 goes on, S2 stops
+//	S1 gen 7 runs, S2 gen 7 runs       both stop, and S1 owns it: it keeps the state, and starts in the next round
+//	S1 gen 7 stopped, S2 gen 6 runs    both are told to stop; the next round decides, when it is sure that nobody runs it
+//
+// Where the owner has stopped, or may have, or where several at the top run the task, nobody runs it in this round, and the
+// owner is told to stop too: it keeps the state, and two orders to stop one task are no handover (R1.1).
 func (c *claims) settleClaims(t int32, claims []claim) {
 	top := c.members[claims[0].member].gen
 	owner, running, runningAtTop := claims[0], 0, 0
@@ -220,7 +228,7 @@ func (c *claims) settleClaims(t int32, claims []claim) {
 	}
 }
 
-// revocationsOf returns who has to stop a task for a conflict.
+// revocationsOf returns who has to stop a task for a conflict. In nearly all rounds nobody has to stop any.
 func (c *claims) revocationsOf(t int32) []claim {
 	if len(c.revocations) == 0 {
 		return nil

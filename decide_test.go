@@ -20,26 +20,26 @@ import (
 func TestDecide(t *testing.T) {
 	core, err := typecheck.Dir(".", "github.com/incremental-rebalance/assignor")
 	require.NoError(t, err)
-	n := len(steps(t, core).calls)
+	n := len(steps(t).calls)
 	require.Greater(t, n, 10)
-	require.NoError(t, steps(t, core).check(t, core), "as it is")
+	require.NoError(t, steps(t).check(t, core), "as it is")
 	for i := range n - 1 {
-		d := steps(t, core)
+		d := steps(t)
 		first, second := d.name(i), d.name(i+1)
 		d.body.List[i], d.body.List[i+1] = d.body.List[i+1], d.body.List[i]
 		require.Error(t, d.check(t, core), "%s after %s", first, second)
 
-		d = steps(t, core)
+		d = steps(t)
 		d.calls[i].Fun, d.calls[i+1].Fun = d.calls[i+1].Fun, d.calls[i].Fun
 		require.Error(t, d.check(t, core), "%s in the place of %s", first, second)
 
-		d = steps(t, core)
+		d = steps(t)
 		d.calls[i].Fun, d.calls[i+1].Fun = d.calls[i+1].Fun, d.calls[i].Fun
 		d.calls[i].Args, d.calls[i+1].Args = d.withInput(i+1, i), d.withInput(i, i+1)
 		require.Error(t, d.check(t, core), "%s with what it needs in the place of %s", first, second)
 
 		if i > 0 {
-			d = steps(t, core)
+			d = steps(t)
 			d.calls[i+1].Args[0] = d.calls[i].Args[0]
 			d.body.List = slices.Delete(d.body.List, i, i+1)
 			require.Error(t, d.check(t, core), "without %s", first)
@@ -55,7 +55,7 @@ type decision struct {
 }
 
 // steps reads decide anew. Every step takes the result of the one before as its first argument.
-func steps(t *testing.T, core *typecheck.Package) *decision {
+func steps(t *testing.T) *decision {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "assignor.go", nil, parser.SkipObjectResolution)
 	require.NoError(t, err)

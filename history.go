@@ -102,8 +102,8 @@ func (h *history) doubtBehind() {
 	}
 }
 
-// indexRemembered finds the instances that the memory knows. Most of the group is the same and in the same order, which makes this
-// a walk along both.
+// indexRemembered finds the instances that the memory knows. Most of the group is the same and in the same order, which makes
+// this a walk along both: each name is looked for where the one before was found.
 func (h *history) indexRemembered(s *historySpace) {
 	mem := &h.memory
 	mem.instances = s.rememberedRows.take(len(mem.prev.Members) + len(mem.prev.Departed))[:0]
@@ -161,7 +161,8 @@ func (mem *memory) named(name string, guess int32) int32 {
 	return int32(i)
 }
 
-// rememberRevokes collects what was to be stopped (for whom, handoverOrdered says).
+// rememberRevokes collects what was to be stopped. Whom it was stopped for the memory does not say; handoverOrdered and
+// stoppedOn find out by what else it says.
 func (h *history) rememberRevokes() {
 	mem := &h.memory
 	for i := range mem.prev.Members {
@@ -237,7 +238,8 @@ func (h *history) lastRevokes(t int32) []revoke {
 	return revokes[first:end]
 }
 
-// stoppedOn returns the instance that the last round told to stop the task, none where that was another one than one that stays.
+// stoppedOn returns the instance that the last round told to stop the task, none where that instance has gone or leaves, or
+// where several were told: that was a conflict, and says nothing of where the task should be.
 func (h *history) stoppedOn(t int32) int32 {
 	revokes := h.lastRevokes(t)
 	if len(revokes) != 1 {

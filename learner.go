@@ -55,7 +55,8 @@ func (p *plan) drainTargets(planned counts) counts {
 	return p.fillKind(k, demand{have: have, incoming: incoming, receives: p.newReceivers, overflows: p.speakers})
 }
 
-// newReceivers are the instances that may get a learner for the sake of balance.
+// newReceivers reports whether instance i may get a learner for the sake of balance. With NewInstancesOnly only newcomers may;
+// what a leaving instance sheds goes to the others too, as they overflow.
 func (h *history) newReceivers(i int) bool {
 	return h.speakers(i) && (!h.config.NewInstancesOnly || h.newcomer[i])
 }
@@ -212,7 +213,7 @@ func newHandout(l *levelled, givers []int32) *handout {
 	return h
 }
 
-// surplus returns how many tasks of each class instance i gives up, in the scratch space.
+// surplus returns how many tasks of each class instance i gives up, in the scratch space: one that leaves gives up all.
 func (h *handout) surplus(i int32) []int64 {
 	for class := range h.giveUp {
 		h.giveUp[class] = math.MaxInt64
@@ -260,8 +261,10 @@ func (c *copies) atWork(k int32) bool {
 	return k != none && !c.caughtUp(k) && !c.replicas[k].expired
 }
 
-// shedFrom gives learners to as many tasks of instance i as it gives up. Where a receiver with room has a copy of the task, that
-// becomes the learner; the other tasks are pooled, and dealt out when every instance has given up what it does.
+// shedFrom gives learners to as many tasks of instance i as it gives up. Where a receiver with room has a copy of the task,
+// that becomes the learner; the other tasks are pooled, and dealt out when every instance has given up what it does.
+//
+// MaxLearners counts here: a pooled task has its slot, whoever will learn it.
 func (h *handout) shedFrom(i int32, surplus []int64) {
 	if !slices.ContainsFunc(surplus, isPositive) || len(h.tasks[i]) == 0 {
 		return
@@ -286,8 +289,9 @@ func (h *handout) shedFrom(i int32, surplus []int64) {
 	}
 }
 
-// promoteCopies makes learners of copies that receivers with room hold, the smallest lag first. Those with the same lag come in
-// the order in which a picker takes their tasks.
+// promoteCopies makes learners of copies that receivers with room hold, the smallest lag first: their replay is the shortest,
+// and a standby that becomes the learner starts from what it has. Those with the same lag come in the order in which a picker
+// takes their tasks.
 func (h *handout) promoteCopies(i int32, surplus []int64) {
 	ready := h.ready[:0]
 	for _, t := range h.tasks[i] {
@@ -347,7 +351,7 @@ func (h *handout) promoteEqual(i int32, ready []int32, surplus []int64) {
 	}
 }
 
-// hasRoom reports whether the holder of copy k has room for its task.
+// hasRoom reports whether the holder of copy k may learn its task and has room for it.
 func (h *handout) hasRoom(t, k int32) bool {
 	i := h.holderInstance(k)
 	return i != h.at(t) && h.room.of(h.classOf(&h.stateful, t))[i] > 0

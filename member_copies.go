@@ -21,7 +21,7 @@ func chooseHolders(r revoked) held {
 	if len(r.copied) > 0 {
 		newCopyLister(r).list()
 	}
-	return held{r.standbys, r.lists}
+	return held(r)
 }
 
 // newCopyLister returns the state in which every member has what it runs and what it keeps of whole tasks.
@@ -59,6 +59,9 @@ func (c *copyLister) listHeld() {
 }
 
 // copyLister is the state of chooseHolders.
+//
+// Entries of the lists are made in task order, those of new copies too, whose member is filled in at last: so that no list has
+// to be sorted.
 type copyLister struct {
 	*standbys
 	*lists
@@ -74,9 +77,14 @@ func (c *copyLister) hold(which list, t, m int32) {
 }
 
 // keepAll leaves every copy of a task that runs nowhere in this round what it is (R2): one learner, and one standby on every
-// other instance that has a copy. But where one member alone has to stop, and for another reason than that the task has been
-// learned, what learned it is a standby now: so the next round knows by the learner what the order was for (R1.1). Nothing is
-// lost by it, a standby becomes a learner at once.
+// other instance that has a copy.
+//
+//	T1 S1 stops it for its learner S2, S3 standby      S2 learns on, S3 keeps its standby
+//	T1 S1 stops it, as it restores it and S3 is hot     S2, which learned it, has a standby now
+//
+// In the second case, where one member alone has to stop and not because somebody has learned the task, the learner becomes a
+// standby: so the next round knows by the learner what the order was for (R1.1). Nothing is lost by it, a standby becomes a
+// learner at once.
 func (c *copyLister) keepAll(t int32) {
 	learner := c.pausedLearner(t)
 	if learner != none {
@@ -91,8 +99,8 @@ func (c *copyLister) keepAll(t int32) {
 	})
 }
 
-// keepStandby lists a copy that the member has, and records it where it was none until now: what it ran, or learned (and why no
-// longer).
+// keepStandby lists a copy that the member has, and records it where it was no standby until now: what the member ran, or what
+// it learned. why says why it no longer learns.
 func (c *copyLister) keepStandby(t, m int32, why Reason) {
 	c.hold(standbyList, t, m)
 	if m == c.owner[t] {
@@ -110,7 +118,9 @@ func (c *copyLister) wasLearner(t, m int32) bool {
 	return c.bestCopy(t, func(k int32) bool { return c.replicas[k].member == m && c.replicas[k].learns }, c.lessLag) != none
 }
 
-// keepHeld lists the copies of a task that runs, as planned: those that a member has stay with it, the others are to be started.
+// keepHeld lists the copies of a task that runs, as planned: the learner, the standbys, those that stay until they are
+// replaced. What members report beside that is dropped. A copy that a member of the right instance has stays with it; the
+// others are to be started.
 func (c *copyLister) keepHeld(t int32) {
 	c.used = c.used[:0]
 	if at := c.learnerAt(t); at != none {
@@ -130,7 +140,7 @@ func (c *copyLister) keepHeld(t int32) {
 	}
 }
 
-// keepOrStart lists a copy with the member of the instance that holds one already.
+// keepOrStart lists a copy with the member of the instance that has it already, or leaves its entry for start to fill in.
 func (c *copyLister) keepOrStart(t, i int32, which list) {
 	m := c.holderOn(t, i, which)
 	if m != none {
@@ -152,7 +162,8 @@ func (c *copyLister) keepOrStart(t, i int32, which list) {
 }
 
 // holderOn returns the member of instance i that has state of the task: the learner in place, its best copy that may stay, its
-// best copy that must be passed on, or what it ran until now.
+// best copy that must be passed on, or what it ran until now; none where it has none. In this order, since a change of member
+// costs the replay that the copy has behind it.
 func (c *copyLister) holderOn(t, i int32, which list) int32 {
 	if k := c.learnerCopy(t); which == learnerList && k != none && c.replicas[k].learns && c.mayHold(c.replicas[k].member, which) {
 		return c.replicas[k].member
@@ -201,7 +212,8 @@ func (c *copyLister) start(n newCopy) {
 	}
 }
 
-// notePassedOn records that a member starts to learn a task whose copy its sibling has: one that leaves, or does not know learners.
+// notePassedOn records that a member starts to learn a task whose copy its sibling has: one that leaves, or does not know
+// learners.
 func (c *copyLister) notePassedOn(t, from, to int32) {
 	learned := c.wasLearner(t, from)
 	start, stop, kind := ReasonMemberLeaving, ReasonMemberLeaving, MoveStopStandby
@@ -246,7 +258,8 @@ func (c *copyLister) whyLearn(t int32) Reason {
 	return ReasonBalance
 }
 
-// noteDropped records that a member no longer has a copy it reported, unless the copy was promoted.
+// noteDropped records that a member no longer has a copy it reported, and why: its instance leaves, or runs the task itself, or
+// the plan wants another. A copy that was promoted, to run the task, is no loss and no move of its own.
 func (c *copyLister) noteDropped(t, k int32) {
 	m := c.replicas[k].member
 	i := c.members[m].instance

@@ -47,7 +47,8 @@ func (p *plan) shareAll() {
 	}
 }
 
-// tasksToShare returns, by instance, the tasks that run from now on where several members share them.
+// tasksToShare returns, by instance, the tasks that run from now on where several members share them. It takes two passes, one
+// to count and one to write, so that the lists are cut from one block.
 func (p *plan) tasksToShare() [][]int32 {
 	count, total := p.int32s.zeros(len(p.instances)), 0
 	eachTask := func(f func(t, i int32)) {
@@ -69,7 +70,14 @@ func (p *plan) tasksToShare() [][]int32 {
 	return tasks
 }
 
-// siblings are the members of one instance while its tasks are shared among them. One after the other uses the same space.
+// siblings are the members of one instance while its tasks are shared among them. One instance after the other uses the same
+// space.
+//
+//	instance X: a runs T1 T2 T3, b leaves and runs T4, c is new; T5 comes to X
+//	crew    a c
+//	keep    a: T1 T2 T3, c: -
+//	coming  T4 T5
+//	target  a 3, c 2        five in all, at most one apart: a gives up nothing
 type siblings struct {
 	*plan
 	crew   []int32   // those that may have tasks: the ones that do not leave, or all where the instance leaves
@@ -79,7 +87,9 @@ type siblings struct {
 }
 
 // shareAmong decides the member of each of the tasks, which the instance runs from now on. Those that others learn stay with
-// their member and do not count.
+// their member and do not count: they are about to go, and to move them twice would be worse than to be uneven for a while.
+//
+// Where somebody is awaited, or the instance leaves, it is frozen: nobody gives up a task for evenness.
 func (s *siblings) shareAmong(in *instance, tasks []int32) {
 	s.crew, s.keep, s.coming = s.crew[:0], s.keep[:0], s.coming[:0]
 	for _, m := range in.members {
@@ -143,7 +153,7 @@ func (s *siblings) keeper(t int32) (int, bool) {
 }
 
 // targets returns how many tasks each of the crew should have; where it does not matter who has one more, rather those who hold
-// copies of what is coming. Where it is frozen nobody gives up a task.
+// copies of what is coming: they need not replay. Where it is frozen nobody gives up a task.
 func (s *siblings) targets(frozen bool) []int64 {
 	n := len(s.crew)
 	s.block = slices.Grow(s.block[:0], (1+level.Columns)*n)[:(1+level.Columns)*n]

@@ -8,7 +8,7 @@ const none = int32(-1)
 //
 // Arrays are handed out and never given back: begin takes all of them back at once. So no step can free what another still
 // reads, and there is nothing to forget. A round that fails to write what it has taken would read what an earlier round left;
-// that is what TestPoison is for.
+// so the tests overwrite it between rounds.
 type scratch struct {
 	int32s arena[int32]
 	int64s arena[int64]

@@ -25,7 +25,7 @@ type kept struct{ *standbys }
 func placeStandbys(r shared) kept {
 	s := &standbys{plan: r.plan, width: min(r.config.Standbys, len(r.instances)), count: r.int64s.zeros(len(r.instances))}
 	s.findTasks()
-	s.numberTags()
+	s.tags = s.plan.numberTags()
 	if len(s.copied) > 0 && s.width > 0 {
 		s.makeRoom()
 	}

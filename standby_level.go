@@ -11,6 +11,9 @@ import (
 // that shrink the distances of all instances from their ranges make the best of it.
 //
 //	standbys S1 4, S2 1, S3 1    targets 2 2 2: S1 gives up two, those with the most to replay
+//
+// The targets start from what instances keep, so that as few standbys move as any plan can: each is a replay, even if nobody
+// waits for it.
 func (s *standbys) even() {
 	target := s.targets()
 	if slices.Equal(target, s.count) {
@@ -28,8 +31,14 @@ func (s *standbys) even() {
 	}
 }
 
-// improve moves standbys one by one, each from an instance above its range to one that is not above it, or to one below its range
-// from one above the lower end of its own. It reports whether it moved any.
+// improve moves standbys one by one, each from an instance above its range to one that is not above it, or to one below its
+// range from one above the lower end of its own. It reports whether it moved any; then the next call may find more. Every move
+// shrinks the summed distance from the ranges, so it ends.
+//
+//	range 2 to 3    S1 5, S2 3, S3 1: S1 gives one to S3 (a gain of 2), then one more if its tasks allow it
+//
+// It is for what levelling cannot do, because the instances that have too many and those that have too few share the wrong
+// tasks.
 func (s *standbys) improve() bool {
 	short, open := false, false // some instance is below its range, some is not above it and has room
 	for i := range s.instances {
@@ -67,7 +76,7 @@ func (s *standbys) improveFrom(from int32, tasks, takers []int32) (moved bool) {
 	return moved
 }
 
-// gain returns by how much the distances shrink if a standby goes from one instance to another.
+// gain returns by how much the summed distance from the ranges shrinks if a standby goes from one instance to another.
 func (s *standbys) gain(from, to int32) int64 {
 	distance := func(i int32, n int64) int64 { return max(0, s.lo[i]-n, n-s.hi[i]) }
 	return distance(from, s.count[from]) - distance(from, s.count[from]-1) + distance(to, s.count[to]) - distance(to, s.count[to]+1)
@@ -86,7 +95,8 @@ func (s *standbys) targets() []int64 {
 	return l.Targets()
 }
 
-// tasksByHolder returns, for each instance that admit accepts, the tasks that it keeps standbys of.
+// tasksByHolder returns, for each instance that admit accepts, the tasks that it keeps standbys of, in id order. It takes two
+// passes, one to count and one to write, so that the lists are cut from one block.
 func (s *standbys) tasksByHolder(admit func(i int32) bool) [][]int32 {
 	chosen, sizes, total := s.bools.take(len(s.instances)), s.int32s.zeros(len(s.instances)), 0
 	for i := range chosen {
@@ -111,8 +121,8 @@ func (s *standbys) tasksByHolder(admit func(i int32) bool) [][]int32 {
 	return lists
 }
 
-// sortForShedding puts the standbys that an instance should give up first: those that have the most to replay, then those of the
-// owners with the most standbys here.
+// sortForShedding puts the standbys that an instance should give up first: those that have the most to replay, since least is
+// lost with them, then those of the owners with the most standbys here.
 func (s *standbys) sortForShedding(from int32, tasks []int32) {
 	slices.SortFunc(tasks, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(s.lagAt(b, from), s.lagAt(a, from)), cmp.Compare(s.paired(b, from), s.paired(a, from)), cmp.Compare(a, b))
@@ -140,8 +150,8 @@ func (s *standbys) shedStandbys(from int32, tasks []int32, target []int64) {
 	}
 }
 
-// taker returns which of takers keeps the standby of place k from now on: the one with the fewest for its capacity of those to
-// which it is worth something and by which the tags do not differ less.
+// taker returns which of takers keeps the standby of place k from now on, none where no taker may: of those to which it is
+// worth something, and by which the tags do not differ less, the one with the fewest for its capacity.
 func (s *standbys) taker(t int32, k int, takers []int32, worth func(i int32) int64) int32 {
 	best := none
 	others := s.withoutPlace(t, k)

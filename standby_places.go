@@ -25,8 +25,7 @@ type standbys struct {
 	lo, hi  []int64 // by instance, the fair range of count
 	wholes  []int32 // by member, how many standbys of whole tasks it has, see findWhole; nil where none is looked for
 	pairs   []int32 // by instance of the active task, then of its standby; nil until asked for, or where there are too many instances
-	tags    []int32 // by instance, then SpreadTags: the number of the value
-	groups  []int32 // by instance, the first instance with the same values
+	tags    tags
 	shifted []bool  // by task, a standby goes elsewhere to even the load; nil where none does
 	added   int     // standbys that tasks did not have
 	missing int     // standbys that no instance can take

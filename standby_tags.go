@@ -1,10 +1,5 @@
 package assignor
 
-import (
-	"cmp"
-	"slices"
-)
-
 // newHolder returns the instance that should keep a new standby of the task beside others: of those whose tags differ most, one
 // with state on its disk, the smallest lag first, else the one with the fewest standbys for its capacity, then the one that keeps
 // the fewest of the same owner's tasks.
@@ -70,12 +65,12 @@ func (s *standbys) improveTags() {
 // each combination of values, so it is cheap where the tags are racks or zones.
 func (s *standbys) leastConflicts(t int32, others []int32) int {
 	least := len(s.config.SpreadTags) * (len(others) + 2)
-	for g, leader := range s.groups {
+	for g, leader := range s.tags.groups {
 		if leader != int32(g) {
 			continue
 		}
-		for i := g; i < len(s.groups); i++ {
-			if s.groups[i] == leader && s.mayKeep(t, int32(i)) {
+		for i := g; i < len(s.tags.groups); i++ {
+			if s.tags.groups[i] == leader && s.mayKeep(t, int32(i)) {
 				least = min(least, s.conflicts(t, others, int32(i)))
 				break
 			}
@@ -84,73 +79,15 @@ func (s *standbys) leastConflicts(t int32, others []int32) int {
 	return least
 }
 
-// numberTags gives every value of every tag a number: its place among the values of that tag, so that equal values are equal
-// numbers. A member without the tag has the value "". An instance has the tags of its member with the smallest id (R0).
-func (s *standbys) numberTags() {
-	n := len(s.config.SpreadTags)
-	if n == 0 {
-		return
-	}
-	s.tags = make([]int32, n*len(s.instances))
-	for k, tag := range s.config.SpreadTags {
-		values := make([]string, len(s.instances))
-		for i := range s.instances {
-			values[i] = s.members[s.instances[i].members[0]].in.Tags[tag]
-		}
-		sorted := slices.Clone(values)
-		slices.Sort(sorted)
-		for i, v := range values {
-			number, _ := slices.BinarySearch(sorted, v)
-			s.tags[i*n+k] = int32(number)
-		}
-	}
-	s.groupTags()
-}
-
-// groupTags finds the instances with the same values of all tags, so that leastConflicts need not look at all of them.
-func (s *standbys) groupTags() {
-	s.groups = make([]int32, len(s.instances))
-	order := make([]int32, len(s.instances))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int {
-		return cmp.Or(slices.Compare(s.tagsOf(a), s.tagsOf(b)), cmp.Compare(a, b))
-	})
-	for k, i := range order {
-		s.groups[i] = i
-		if k > 0 && slices.Equal(s.tagsOf(i), s.tagsOf(order[k-1])) {
-			s.groups[i] = s.groups[order[k-1]]
-		}
-	}
-}
-
-// tagsOf returns the numbers of an instance's values, in the order of SpreadTags.
-func (s *standbys) tagsOf(i int32) []int32 {
-	n := len(s.config.SpreadTags)
-	return s.tags[int(i)*n:][:n]
-}
-
 // conflicts returns how many tag values a copy on instance i shares with the active task, its learner and the other copies.
 func (s *standbys) conflicts(t int32, copies []int32, i int32) int {
-	n := s.sameTags(i, s.at(t))
+	n := s.tags.same(i, s.at(t))
 	if s.learnerAt(t) != none {
-		n += s.sameTags(i, s.learnerAt(t))
+		n += s.tags.same(i, s.learnerAt(t))
 	}
 	for _, c := range copies {
 		if c != i {
-			n += s.sameTags(i, c)
-		}
-	}
-	return n
-}
-
-// sameTags returns how many values two instances share.
-func (s *standbys) sameTags(a, b int32) int {
-	n := 0
-	for k, v := range s.tagsOf(a) {
-		if s.tagsOf(b)[k] == v {
-			n++
+			n += s.tags.same(i, c)
 		}
 	}
 	return n

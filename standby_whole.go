@@ -3,7 +3,8 @@ package assignor
 import "slices"
 
 // findTasks collects the tasks that need a look: where standbys are configured all stateful ones but the whole ones, else those
-// that have a copy or a learner.
+// that have a copy or a learner. It does not look for whole ones where tags have to differ, as that takes a look at every task,
+// or where all leave, as then what is there stays.
 func (s *standbys) findTasks() {
 	if !s.anyCopies() && s.config.Standbys == 0 {
 		s.copied = slices.Clone(s.learned)
@@ -94,7 +95,7 @@ func apart(held holders, homes []int32, at int32) bool {
 	return true
 }
 
-// changes reports whether somebody is to learn the task or has to stop it.
+// changes reports whether somebody is to learn the task or has to stop it, so that it is not whole.
 func (s *standbys) changes(t int32) bool {
 	return s.learnerAt(t) != none || len(s.revocationsOf(t)) > 0
 }
@@ -106,7 +107,8 @@ func (s *standbys) makeRoom() {
 	s.places = s.int32s.take(n * s.width)
 }
 
-// openWhole makes whole tasks like all others, for when their standbys are to be moved after all.
+// openWhole makes whole tasks like all others, for when their standbys are to be moved after all: the counts have to be
+// levelled, and a standby of a whole task may be the one that goes.
 func (s *standbys) openWhole() {
 	if s.wholes == nil {
 		return

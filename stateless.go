@@ -5,7 +5,8 @@ import "math"
 // evened is the round in which every task has its instance or waits.
 type evened struct{ *plan }
 
-// mover is the state of moveStateless.
+// mover is the state of moveStateless. What it deals is the stateless tasks; the spread counts all, since a subtopology is of
+// one kind.
 type mover struct {
 	dealer
 	kind        *kind
@@ -70,9 +71,9 @@ func (m *mover) targets(have counts, orphans []int32, d demand) counts {
 	return m.levelKind(m.kind, d)
 }
 
-// placeOrphans places stateless tasks where nobody gives up any for them: what had to stop goes back, the rest goes where
-// there is room. But with NewInstancesOnly, what had to stop for a newcomer does not go back: it is no newcomer any more, but it
-// is known by that it has nothing to run.
+// placeOrphans places stateless tasks where nobody gives up any for them: what had to stop goes back, the rest goes where there
+// is room. But with NewInstancesOnly, what had to stop for a newcomer does not go back: it is no newcomer any more, but it is
+// known by that it has nothing to run.
 func (m *mover) placeOrphans(orphans []int32, d demand) {
 	d.have = m.countTasks(m.kind)
 	if m.awaiting || m.allLeave || !m.somebodyIdle() {
@@ -149,7 +150,8 @@ func (m *mover) shed(have, target counts) {
 	}
 }
 
-// shedFrom makes instance i stop what it has above its target, or all of it where it leaves.
+// shedFrom makes instance i stop what it has above its target, or all of it where it leaves, in the order in which a picker
+// takes tasks.
 func (m *mover) shedFrom(p *picker, i int32, tasks []int32, have, target counts) {
 	p.start(i, tasks)
 	for class := range m.kind.weights {

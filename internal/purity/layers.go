@@ -53,6 +53,7 @@ var Layers = []Layer{
 		{"copies.go", "who has state of what, and how far behind it is"},
 		{"claims.go", "R0: who runs what, as far as members and memory say"},
 		{"history.go", "the memory of the last round, and `Recover`, which rebuilds it"},
+		{"tags.go", "R6: which values of the tags instances share"},
 		{"group.go", "members and instances become dense numbers"},
 		{"kinds.go", "which tasks are levelled together"},
 		{"topology.go", "tasks become dense numbers"},
