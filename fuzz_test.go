@@ -135,7 +135,8 @@ func addFuzzSeeds(f *testing.F) {
 }
 
 // FuzzAssign gives Assign members, memories and configs that cannot be. It must not panic, must fail only where it says that it
-// does, must give a safe answer otherwise, whatever the order of its input, and must leave its arguments alone.
+// does, must give a safe answer otherwise, the one that its naive twin gives, whatever the order of its input, and must leave its
+// arguments alone.
 func FuzzAssign(f *testing.F) {
 	addFuzzSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -164,6 +165,10 @@ func FuzzAssign(f *testing.F) {
 		}
 		if err := assignor.Check(members, a, config); err != nil {
 			t.Fatalf("%v\nmembers: %v\nmemory: %+v\nconfig: %+v\nanswer:\n%v", err, members, memory, config, a)
+		}
+		want, wantErr := twin.Assign(members, memory, config)
+		if diff := twin.Difference(a, nil, want, wantErr); diff != "" {
+			t.Fatalf("its naive twin differs: %s\n%s", diff, twin.Input{Members: members, Memory: memory, Config: config})
 		}
 		slices.Reverse(members)
 		for i := range members {
