@@ -1,11 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/incremental-rebalance/assignor"
+	"github.com/incremental-rebalance/assignor/franz/fence"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -158,6 +160,35 @@ func TestFenceOfAStaticReplacement(t *testing.T) {
 	require.Eventually(t, func() bool { return len(w.services[0].follows(id).log.Checkpoint().Void) == 0 }, 10*time.Second, 20*time.Millisecond)
 	w.close()
 	w.static = false
+	w.start("b")
+	w.counted()
+}
+
+// Somebody who is out of the group takes tasks over while records flow. Their owner takes them back, and counts again what it had
+// counted in vain.
+func TestFenceOfAStranger(t *testing.T) {
+	w := newWorld(t)
+	s := w.start("a")
+	w.send(100)
+	w.counted()
+	writer, err := kgo.NewClient(kgo.SeedBrokers(w.brokers...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.DisableClientMetrics())
+	require.NoError(t, err)
+	defer writer.Close()
+	for epoch := 1000; epoch <= 5000; epoch += 1000 {
+		for range 20 {
+			w.producer.send(t.Context(), 50)
+		}
+		header := kgo.RecordHeader{Key: fence.HeaderFence, Value: fmt.Appendf(nil, "%d stranger", epoch)}
+		r := &kgo.Record{Topic: w.changelog, Partition: 1, Key: header.Value, Value: header.Value, Headers: []kgo.RecordHeader{header}}
+		require.NoError(t, writer.ProduceSync(t.Context(), r).FirstErr())
+		w.send(200)
+		require.Eventually(t, func() bool {
+			force := s.follows(assignor.TaskID{Partition: 1}).log.InForce()
+			return force.Epoch == int64(epoch)+1
+		}, 10*time.Second, 10*time.Millisecond, "it takes the task back")
+	}
+	w.counted()
+	w.close()
 	w.start("b")
 	w.counted()
 }

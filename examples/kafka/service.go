@@ -103,7 +103,10 @@ func start(name string, s settings) (*service, error) {
 	if s.static {
 		opts = append(opts, kgo.InstanceID(name))
 	}
-	if w.client, err = kgo.NewClient(append(opts, w.balancer.Opts()...)...); err != nil {
+	w.mu.Lock() // the first change needs the client
+	w.client, err = kgo.NewClient(append(opts, w.balancer.Opts()...)...)
+	w.mu.Unlock()
+	if err != nil {
 		return nil, err
 	}
 	w.loop(w.poll)
@@ -207,9 +210,17 @@ func (w *service) again(ctx context.Context, id assignor.TaskID, t *task, err er
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if ctx.Err() == nil && !w.ended && w.tasks[id] == t {
-		w.stop(id, t)
-		w.take(id)
+		w.retake(id, t, w.stores[id])
 	}
+}
+
+// retake starts a task afresh, with the input that came in meanwhile and that of which the changes may be void: the client does
+// not fetch it again. What is counted by the changelog is skipped then.
+func (w *service) retake(id assignor.TaskID, t *task, s *store) {
+	pending := append(s.stop(), t.pending...)
+	w.stop(id, t)
+	w.take(id)
+	w.tasks[id].pending = pending
 }
 
 // failed replays a task into a new store, since the one it has cannot be trusted: what this process counted there after somebody
@@ -226,8 +237,7 @@ func (w *service) failed(id assignor.TaskID, s *store, err error) {
 	}
 	delete(w.stores, id)
 	if t := w.tasks[id]; t != nil {
-		w.stop(id, t)
-		w.take(id)
+		w.retake(id, t, s)
 		return
 	}
 	w.replayer.follow(id.Partition, w.store(id), false)
@@ -299,7 +309,9 @@ func (w *service) count(records []*kgo.Record) {
 			t.pending = append(t.pending, r)
 		default:
 			c, err := w.stores[id].count(r, t.tenure)
-			if err == nil && c != nil { // else another process has taken it over, or it is counted
+			if err != nil { // another process has taken it over: it is to be taken back
+				t.pending = append(t.pending, r)
+			} else if c != nil {
 				changes = append(changes, c)
 			}
 		}

@@ -91,11 +91,13 @@ func (s *store) value(word string) []byte {
 	return value
 }
 
-// stop forgets the input records that wait: another owner will get them, as they are not committed.
-func (s *store) stop() {
+// stop forgets the input records that wait, and returns them: they are not committed.
+func (s *store) stop() []*kgo.Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	counted := s.counted
 	s.counted = nil
+	return counted
 }
 
 // snapshot returns the counts.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -36,18 +35,6 @@ func newFake(t *testing.T) *cluster {
 	t.Cleanup(fake.Close)
 	c := &cluster{t: t, fake: fake, addrs: fake.ListenAddrs(), topic: "log"}
 	c.create(map[string]string{"cleanup.policy": "compact"})
-	return c
-}
-
-// newReal returns the real broker that franz/testdata/kafka/broker.sh starts.
-func newReal(t *testing.T, configs map[string]string) *cluster {
-	t.Helper()
-	brokers := os.Getenv("KAFKA_BROKERS")
-	if brokers == "" {
-		t.Skip("no real broker: run franz/testdata/kafka/broker.sh, which needs Java and Maven, or set KAFKA_BROKERS")
-	}
-	c := &cluster{t: t, addrs: []string{brokers}, topic: fmt.Sprintf("fence-%s-%d", strings.ReplaceAll(t.Name(), "/", "-"), time.Now().UnixNano())}
-	c.create(configs)
 	return c
 }
 
@@ -201,10 +188,6 @@ func TestTakeOver(t *testing.T) {
 	takeOver(newFake(t))
 }
 
-func TestBrokerTakeOver(t *testing.T) {
-	takeOver(newReal(t, map[string]string{"cleanup.policy": "compact"}))
-}
-
 func takeOver(c *cluster) {
 	a, b, copied := c.node("a"), c.node("b"), c.node("c")
 	c.direct(a, "before=1") // from before there were fences
@@ -244,10 +227,6 @@ func (c *cluster) direct(n *node, change string) {
 // Many take over at once, for as long as any of them does not hold: in the end exactly one does, and all agree which.
 func TestManyAtOnce(t *testing.T) {
 	manyAtOnce(newFake(t))
-}
-
-func TestBrokerManyAtOnce(t *testing.T) {
-	manyAtOnce(newReal(t, nil))
 }
 
 func manyAtOnce(c *cluster) {
@@ -298,7 +277,7 @@ func TestFenceWriteFails(t *testing.T) {
 			})
 			tenure, err := a.log.TakeOver(t.Context(), a.writer, "a")
 			if test.want != "" {
-				assert.ErrorContains(t, err, test.want)
+				require.ErrorContains(t, err, test.want)
 				assert.Equal(t, int32(5), failed.Load())
 				return
 			}
@@ -407,10 +386,10 @@ func TestUnsuitableClients(t *testing.T) {
 	a := c.node("a")
 	for _, p := range []kgo.Partitioner{kgo.StickyKeyPartitioner(nil), kgo.RoundRobinPartitioner(), kgo.UniformBytesPartitioner(1000, true, true, nil)} {
 		_, err := a.log.TakeOver(t.Context(), c.client(kgo.RecordPartitioner(p)), "a")
-		assert.ErrorContains(t, err, "kgo.ManualPartitioner()")
+		require.ErrorContains(t, err, "kgo.ManualPartitioner()")
 	}
 	_, err := a.log.TakeOver(t.Context(), c.client(kgo.DisableIdempotentWrite()), "a")
-	assert.ErrorContains(t, err, "kgo.DisableIdempotentWrite")
+	require.ErrorContains(t, err, "kgo.DisableIdempotentWrite")
 	a.has("")
 	assert.Zero(t, a.log.Next())
 }
@@ -448,45 +427,4 @@ func compaction(c *cluster, compact func()) {
 	c.eventually("everything is read", func() bool { return reader.log.Next() >= b.log.Next()-1 })
 	assert.Equal(c.t, third.Fence, reader.log.InForce())
 	assert.Empty(c.t, reader.errs)
-}
-
-// The same on a broker that cleans its log while all this goes on, as soon as it can.
-func TestBrokerCompaction(t *testing.T) {
-	c := newReal(t, map[string]string{
-		"cleanup.policy": "compact", "min.compaction.lag.ms": "0", "max.compaction.lag.ms": "1", "min.cleanable.dirty.ratio": "0.0",
-		"segment.ms": "100", "delete.retention.ms": "0",
-	})
-	compaction(c, c.cleaned)
-}
-
-// cleaned waits until a reader from the start finds one fence, and each key once. Only what is not in the newest segment is cleaned,
-// which ends when something else is written later.
-func (c *cluster) cleaned() {
-	filler := c.node("filler")
-	require.Eventually(c.t, func() bool {
-		filler.write(&kgo.Record{Topic: c.topic, Key: []byte("filler")})
-		fences, keys := c.count()
-		return fences == 1 && keys == 0
-	}, 2*time.Minute, 500*time.Millisecond, "the broker cleans its log")
-}
-
-// count returns how many fences the log has, and how many keys other than the filler's it has more than once.
-func (c *cluster) count() (fences, twice int) {
-	reader := c.client(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{c.topic: {0: kgo.NewOffset().AtStart()}}))
-	defer reader.Close()
-	keys := map[string]int{}
-	for more := true; more; {
-		ctx, cancel := context.WithTimeout(c.t.Context(), 300*time.Millisecond)
-		fetches := reader.PollFetches(ctx)
-		cancel()
-		more = fetches.NumRecords() > 0
-		fetches.EachRecord(func(r *kgo.Record) {
-			if e, _ := fence.EntryOf(r); e.Kind == fence.Raised {
-				fences++
-			} else if keys[string(r.Key)]++; keys[string(r.Key)] == 2 && string(r.Key) != "filler" {
-				twice++
-			}
-		})
-	}
-	return fences, twice
 }

@@ -152,7 +152,7 @@ func TestUnreadableHeaders(t *testing.T) {
 			v, err := c.Replay(&kgo.Record{Offset: int64(i), Key: []byte("k"), Headers: []kgo.RecordHeader{{Key: header, Value: []byte(value)}}})
 			assert.Equal(t, Void, v, value)
 			require.ErrorIs(t, err, ErrStamp, value)
-			assert.ErrorContains(t, err, fmt.Sprintf("offset %d of log[3]", i))
+			require.ErrorContains(t, err, fmt.Sprintf("offset %d of log[3]", i))
 		}
 		v, err := c.Replay(recordOf(t, 2, "F 1a"))
 		require.NoError(t, err)
@@ -163,7 +163,7 @@ func TestUnreadableHeaders(t *testing.T) {
 	twice.Headers = append(twice.Headers, twice.Headers[0])
 	v, err := NewChangelog("log", 0, Checkpoint{}).Replay(twice)
 	assert.Equal(t, Void, v)
-	assert.ErrorIs(t, err, ErrStamp)
+	require.ErrorIs(t, err, ErrStamp)
 }
 
 // The headers of others are nobody's business.
@@ -182,7 +182,7 @@ func TestReadAgain(t *testing.T) {
 	require.NoError(t, err)
 	v, err := c.Replay(recordOf(t, 5, "- k=2"))
 	require.ErrorIs(t, err, ErrRead)
-	assert.ErrorContains(t, err, "log[0]: offset 5")
+	require.ErrorContains(t, err, "log[0]: offset 5")
 	assert.Equal(t, Skip, v)
 	assert.Equal(t, int64(6), c.Next())
 }
@@ -237,7 +237,7 @@ func TestSpoilt(t *testing.T) {
 			continue
 		}
 		require.ErrorIs(t, err, ErrSpoilt)
-		assert.ErrorContains(t, err, "log[0]: 1 changes under {1 a} were not read back before {7 b}")
+		require.ErrorContains(t, err, "log[0]: 1 changes under {1 a} were not read back before {7 b}")
 		for _, c := range []*Changelog{c, throughJSON(t, c)} {
 			v, err := c.Replay(recordOf(t, 3, "7b k=2"))
 			require.ErrorIs(t, err, ErrSpoilt)
@@ -321,7 +321,7 @@ func TestAttemptsAreHigher(t *testing.T) {
 	_, err = c.Replay(recordOf(t, 1, fmt.Sprintf("F %db", int64(maxEpoch))))
 	require.NoError(t, err)
 	_, err = c.attempt("a")
-	assert.ErrorContains(t, err, "begin a new changelog")
+	require.ErrorContains(t, err, "begin a new changelog")
 }
 
 func TestVerdictString(t *testing.T) {

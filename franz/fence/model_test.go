@@ -46,6 +46,7 @@ type disk struct {
 }
 
 func newModel(t *testing.T, seed uint64, processes int) *model {
+	t.Helper()
 	m := &model{t: t, rng: rand.New(rand.NewPCG(seed, 19))}
 	for i := range processes {
 		p := &process{m: m, name: string(rune('a' + i))}
@@ -102,11 +103,10 @@ func (m *model) horizon() int64 {
 		if e, _ := EntryOf(r); e.Kind != Data {
 			continue
 		}
-		key := string(r.Key)
-		if _, void := first[key]; counts {
-			delete(first, key)
+		if _, void := first[string(r.Key)]; counts {
+			delete(first, string(r.Key))
 		} else if !void {
-			first[key] = int64(i)
+			first[string(r.Key)] = int64(i)
 		}
 	}
 	return slices.Min(append(slices.Collect(maps.Values(first)), int64(len(m.history))))
@@ -132,9 +132,8 @@ func (m *model) compact() {
 	}
 	before := len(m.log)
 	m.log = slices.DeleteFunc(m.log, func(r *kgo.Record) bool {
-		key := string(r.Key)
-		stale := r.Offset < newest[key]
-		gone := r.Value == nil && number[key] == 1 && r.Offset < min(horizon, read)
+		stale := r.Offset < newest[string(r.Key)]
+		gone := r.Value == nil && number[string(r.Key)] == 1 && r.Offset < min(horizon, read)
 		return (stale || gone) && m.rng.IntN(3) > 0
 	})
 	m.counts.removed += before - len(m.log)
