@@ -49,6 +49,9 @@
 //   - a member that is not in a round runs nothing any more when its leader decides: it has been told so ([Session.Lost]), or its
 //     lease ended before, or whatever it still writes is fenced.
 //
+// What a session itself promises is listed at [Session.Check], which tests call after every event; the package leadtest plays groups
+// of them on a bad transport.
+//
 // What can be late or wrong without harm: an answer (it counts only for the round that the member began last), a clock, the count of
 // how far a copy is behind, a call for a round, a leader that dies at any point, two leaders at once.
 //
@@ -57,13 +60,19 @@
 // A decision is not the leader's memory when it is made but when the leader's own part of it comes back: the group may have taken
 // another's. A leader that made it its memory at once would, after a failed round, count as running what nobody was given.
 //
-// A report that cannot be read, a plan that is too large and an error of Assign all lead to the same: what is stays, by one answer
+// A plan that is too large for its payloads starts fewer copies: standbys wait first, then learners, but for those of instances that
+// leave. Failover and drains do not wait for room that only a standby needs.
+//
+// A report that cannot be read, a plan that is too large even so and an error of Assign lead to the same: what is stays, by one answer
 // that gives every member what it runs and nobody else claims. Deciding on the readable reports alone would give away what the
 // member of the other one runs. Where even that does not fit, everybody gets an empty payload: go on as you are. Nobody gains a
 // task by any of it, and the leader tries again after assignor.RevokeRetry, then twice as long each time.
 //
 // A member that has stopped a task for a round (OneRound) and gets no answer does not start it again: another may have it. It waits
 // for the next answer that it can read.
+//
+// An order to stop something that its member missed is followed up in the next rounds too, three times: the others wait for the task.
+// Without a bound, a member that misses every answer would keep the group in rounds.
 //
 // Time is only ever compared with limits that say when to ask again or how long to wait for somebody: no task starts because of a
 // clock. One that was set back stands still for the session; one that jumped ahead makes everything older.

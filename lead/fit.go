@@ -8,22 +8,27 @@ import (
 	"github.com/incremental-rebalance/assignor"
 )
 
-// fit returns the payloads of an assignment, and the assignment that they are of. Where it is too large, what can wait gives way: first
-// the copies of the memory (Encode leaves them out), then standbys that have not begun, then learners that have not, but for those of
-// instances that leave. Left says so. What goes on, failover and drains never give way: where they do not fit, it fails.
-func fit(a *assignor.Assignment, members []assignor.Member, r Round) (fitted *assignor.Assignment, send []Payload, left, err error) {
-	fitted, send, err = r.encode(a)
+// plan is an assignment and its payloads.
+type plan struct {
+	assignment *assignor.Assignment
+	send       []Payload
+	left       error // what had to give way, nil: nothing
+}
+
+// fit returns the plan of an assignment. Where it is too large, what can wait gives way: first the copies of the memory (Encode leaves
+// them out), then standbys that have not begun, then learners that have not, but for those of instances that leave. What goes on,
+// failover and drains never give way: where they do not fit, it fails. All of a kind give way at once: which of them would fit, the
+// next round could not know, so it would start others.
+func fit(a *assignor.Assignment, members []assignor.Member, r Round) (p plan, err error) {
+	p.assignment, p.send, err = r.encode(a)
 	for _, kinds := range [][]assignor.MoveKind{{assignor.MoveStandby}, {assignor.MoveStandby, assignor.MoveLearn}} {
 		if r.Encode != nil || !errors.Is(err, assignor.ErrPayloadTooLarge) {
-			return fitted, send, left, err
+			break
 		}
-		left = fmt.Errorf("lead: round %d starts no copy that can wait (%v): raise Round.Limit, or take fewer members or tasks: %w", r.Number, kinds, err)
-		fitted, send, err = r.encode(withoutStarts(a, members, kinds))
+		p.left = fmt.Errorf("lead: round %d starts no copy that can wait (%v): raise Round.Limit, or take fewer members or tasks: %w", r.Number, kinds, err)
+		p.assignment, p.send, err = r.encode(withoutStarts(a, members, kinds))
 	}
-	if err != nil {
-		left = nil // the error says more
-	}
-	return fitted, send, left, err
+	return p, err
 }
 
 // encode returns the payloads of an assignment, all of them or an error.

@@ -59,14 +59,15 @@ func (d *decision) sent(payload []byte) bool { return bytes.Equal(d.own, payload
 //
 // Where the round cannot be decided, what is stays: Trouble says why, nobody gains a task, and the leader calls for another round
 // after assignor.RevokeRetry, then after twice as long each time up to five minutes. So does one that stood on what the transport
-// knows of a member instead of its report. A round that this member has not begun is
-// not decided: Send is nil.
+// knows of a member instead of its report. A round that this member has not begun is not decided: Send is nil.
+//
+// It costs what decoding the reports, Assign and Encode cost.
 func (s *Session) Decide(now time.Time, r Round) Todo {
 	s.advance(now)
 	if s.phase != begun || r.Number != s.place.Round {
 		return s.done(Todo{})
 	}
-	members, unread, trouble := s.read(r.Reports)
+	members, unread, trouble := read(r.Reports, s.memory.assignment)
 	memory, since := s.recall(members)
 	d := &decision{again: len(trouble) > 0}
 	var send []Payload
@@ -76,9 +77,10 @@ func (s *Session) Decide(now time.Time, r Round) Todo {
 	}
 	if err == nil {
 		s.insist(d.assignment, members, memory)
-		var left error
-		if d.assignment, send, left, err = fit(d.assignment, members, r); left != nil {
-			trouble = append(trouble, left)
+		var p plan
+		p, err = fit(d.assignment, members, r)
+		if d.assignment, send = p.assignment, p.send; err == nil && p.left != nil {
+			trouble = append(trouble, p.left)
 		}
 	}
 	if err != nil {
@@ -143,11 +145,12 @@ func (s *Session) insist(a *assignor.Assignment, members []assignor.Member, memo
 }
 
 // read returns the reports, the ids of the members whose reports cannot be read, and what is wrong with them. A member that reports
-// two things at once has said nothing.
-func (s *Session) read(reports []Report) (members []assignor.Member, unread []string, trouble []error) {
+// two things at once has said nothing: which of them is old cannot be told. Memories that are not newer than own are skipped. It
+// costs O(bytes).
+func read(reports []Report, own *assignor.Assignment) (members []assignor.Member, unread []string, trouble []error) {
 	decoder := &assignor.ReportDecoder{}
-	if s.memory.assignment != nil {
-		decoder.Known = s.memory.assignment.Generation
+	if own != nil {
+		decoder.Known = own.Generation
 	}
 	first := make(map[string][]byte, len(reports))
 	members = make([]assignor.Member, 0, len(reports))
@@ -159,33 +162,43 @@ func (s *Session) read(reports []Report) (members []assignor.Member, unread []st
 		}
 		first[r.Member] = r.Data
 		m, err := decoder.Decode(r.Data)
+		stands := err != nil && r.Known != nil && r.Member != "" && !twice
 		switch {
 		case r.Member == "":
 			err = errors.New("it has no id")
 		case twice:
 			err = errors.New("there are two of them")
-		case err != nil && r.Known != nil:
-			m = *r.Known
-			m.Version, m.Memory = assignor.LearnerVersion-1, nil
-			known = append(known, r.Member)
+			members = slices.DeleteFunc(members, func(m assignor.Member) bool { return m.ID == r.Member })
+		case stands:
+			m, known = standIn(*r.Known), append(known, r.Member)
 		}
 		if err != nil {
 			trouble = append(trouble, fmt.Errorf("lead: report of member %q: %w", r.Member, err))
 		}
-		if err != nil && (r.Known == nil || r.Member == "" || twice) {
+		if err != nil && !stands {
 			unread = append(unread, r.Member)
-			members = slices.DeleteFunc(members, func(m assignor.Member) bool { return twice && m.ID == r.Member })
 			continue
 		}
 		m.ID = r.Member
-		m.Generation = generation(m.Generation)
-		if m.Memory != nil && generation(m.Memory.Generation) == 0 {
-			m.Memory = nil
-		}
-		members = append(members, m)
+		members = append(members, sound(m))
 	}
 	boundKnown(members, known)
 	return members, unread, trouble
+}
+
+// standIn returns what the transport knows of a member as its report. It learns nothing: whether it could, nobody can read.
+func standIn(m assignor.Member) assignor.Member {
+	m.Version, m.Memory = assignor.LearnerVersion-1, nil
+	return m
+}
+
+// sound returns a report without numbers that no leader can have given.
+func sound(m assignor.Member) assignor.Member {
+	m.Generation = generation(m.Generation)
+	if m.Memory != nil && generation(m.Memory.Generation) == 0 {
+		m.Memory = nil
+	}
+	return m
 }
 
 // boundKnown lowers the generations of members that the transport speaks for to what the others know: they must not outdate the

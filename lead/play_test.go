@@ -33,6 +33,7 @@ func TestPlay(t *testing.T) {
 }
 
 func newMember(t *testing.T) func(leadtest.Host, lead.Config) leadtest.Member {
+	t.Helper()
 	return func(host leadtest.Host, config lead.Config) leadtest.Member {
 		session, err := lead.New(config)
 		if err != nil {

@@ -22,7 +22,8 @@ func (s *Session) Resume(now time.Time, r Round) Todo {
 // decidesAgain reports whether the round would be decided as it was. A deadline counts from reports that are as old as the round,
 // which nobody knows, so that only new reports tell.
 func (s *Session) decidesAgain(r Round) bool {
-	members, unread, _ := s.read(slices.DeleteFunc(slices.Clone(r.Reports), func(r Report) bool { return r.Member == s.place.Member }))
+	others := slices.DeleteFunc(slices.Clone(r.Reports), func(r Report) bool { return r.Member == s.place.Member })
+	members, unread, _ := read(others, nil) // its own memory is that of the round, not the one that the round was decided with
 	own := s.sent
 	own.ID = s.place.Member
 	members = append(members, own)
