@@ -21,7 +21,7 @@ type State struct {
 	Revoking []assignor.TaskID  `json:"revoking"` // stopped, or stopping: they run elsewhere next
 	Learning []assignor.Replica `json:"learning"` // replay these in order to take them over; For is how long it has been at it
 	Standby  []assignor.Replica `json:"standby"`  // keep these warm
-	Restores []assignor.Replica `json:"restores"` // those of Active whose state is not complete
+	Restores []assignor.Replica `json:"restores"` // those of Active that are further behind than AcceptableLag
 
 	Leaving      bool      `json:"leaving"`
 	LeavingSince time.Time `json:"leavingSince,omitzero"`
