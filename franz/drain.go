@@ -92,6 +92,9 @@ func (b *Balancer) Stay() bool {
 	if leaving && undrain != nil {
 		undrain()
 	}
+	if leaving {
+		b.troubled(TroubleDrain, nil)
+	}
 	b.look()
 	return leaving
 }

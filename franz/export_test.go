@@ -17,10 +17,23 @@ func (b *Balancer) Assigned(added map[string][]int32) { b.onAssigned(context.Bac
 
 // Lost is what kgo calls when the member has lost its place.
 func (b *Balancer) Lost(lost map[string][]int32) {
-	client, err := kgo.NewClient() // which connects to nothing before it is asked to
+	client := unconnected()
+	defer client.Close()
+	b.onLost(context.Background(), client, lost)
+}
+
+// Revoked is what kgo calls when it takes partitions away.
+func (b *Balancer) Revoked(revoked map[string][]int32) {
+	client := unconnected()
+	defer client.Close()
+	b.onRevoked(context.Background(), client, revoked)
+}
+
+// unconnected returns a client, which connects to nothing before it is asked to.
+func unconnected() *kgo.Client {
+	client, err := kgo.NewClient()
 	if err != nil {
 		panic(err)
 	}
-	defer client.Close()
-	b.onLost(context.Background(), client, lost)
+	return client
 }

@@ -344,11 +344,13 @@ func FuzzMember(f *testing.F) {
 // call does one of the things that kgo, a service or the group may do to a member.
 func call(t *testing.T, b *franz.Balancer, s *source) {
 	t.Helper()
-	switch s.byte() % 8 {
+	switch s.byte() % 10 {
 	case 0:
 		b.Assigned(nil)
 	case 1:
 		b.Lost(nil)
+	case 5:
+		b.Revoked(s.owned())
 	case 2:
 		b.Progress(s.task(), int64(s.number()))
 	case 3:

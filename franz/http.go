@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 )
 
@@ -50,8 +51,13 @@ func (b *Balancer) drainInBackground() {
 	b.leave(cancel)
 	go func() {
 		defer cancel(nil)
-		if err := b.Drain(ctx); err != nil && !errors.Is(err, ErrStays) {
-			b.troubled(TroubleDrain, err)
+		err := b.Drain(ctx)
+		switch {
+		case errors.Is(err, ErrStays):
+			err = nil
+		case err != nil:
+			err = fmt.Errorf("franz: the drain has failed, tell the instance to stay, and to leave again: %w", err)
 		}
+		b.troubled(TroubleDrain, err)
 	}()
 }

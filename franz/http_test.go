@@ -72,3 +72,23 @@ func TestHandler(t *testing.T) {
 			slices.Equal(a.owned(), members[0].Assignment.Active)
 	})
 }
+
+// A drain that fails is a trouble until the instance is told to stay.
+func TestFailedDrain(t *testing.T) {
+	b, err := franz.New(valid())
+	require.NoError(t, err)
+	server := httptest.NewServer(b.Handler())
+	defer server.Close()
+	post := func(path string) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+path, nil)
+		require.NoError(t, err)
+		resp, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+	}
+	post("/leave")
+	require.Eventually(t, func() bool { return len(ofKind(lasting(b), franz.TroubleDrain)) == 1 }, 10*time.Second, time.Millisecond)
+	assert.Contains(t, b.State().Trouble(), "no client")
+	post("/stay")
+	assert.Empty(t, b.State().Trouble())
+}

@@ -124,7 +124,11 @@ func (l *local) lose() {
 // release drops partitions. What is no longer run is left on the disk, and complete.
 func (l *local) release(partitions map[string][]int32) {
 	for topic, ps := range partitions {
-		l.assigned[topic] = slices.DeleteFunc(l.assigned[topic], func(p int32) bool { return slices.Contains(ps, p) })
+		left, assigned := l.assigned[topic]
+		if !assigned {
+			continue // before the first session, or after the place was lost
+		}
+		l.assigned[topic] = slices.DeleteFunc(left, func(p int32) bool { return slices.Contains(ps, p) })
 	}
 	before := l.active
 	l.active = l.topology.tasks(l.assigned)

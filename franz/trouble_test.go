@@ -142,3 +142,17 @@ func joined(t *testing.T, id string, report assignor.Member) kmsg.JoinGroupRespo
 	meta := kmsg.ConsumerMemberMetadata{Version: 3, UserData: data}
 	return kmsg.JoinGroupResponseMember{MemberID: id, ProtocolMetadata: meta.AppendTo(nil)}
 }
+
+// What kgo gives up of which the member knows nothing, before its first session or after it has lost its place, is no trouble.
+func TestGivenUpOutsideOfASession(t *testing.T) {
+	b, err := franz.New(valid())
+	require.NoError(t, err)
+	some := map[string][]int32{"lines": {0}, "other": {1}}
+	b.Revoked(some)
+	b.Assigned(nil)
+	b.Revoked(some)
+	b.Lost(some)
+	b.Revoked(some)
+	assert.Empty(t, b.State().Troubles)
+	assert.Empty(t, b.State().Active)
+}
