@@ -217,19 +217,19 @@ type at struct {
 	task   assignor.TaskID
 }
 
-// without returns the assignment without these starts: as a round decides that does not start them. A standby that gives way to
-// one of them on another member stays. It shares with a what it does not change.
+// without returns the assignment without these starts: as a round decides that does not start them. A standby that was to move
+// stays where it is. It shares with a what it does not change.
 func without(a *assignor.Assignment, starts []assignor.Move) *assignor.Assignment {
 	if len(starts) == 0 {
 		return a
 	}
 	dropped, stays := map[at]bool{}, map[at]bool{}
-	standbys := map[assignor.TaskID]bool{}
+	evened := map[assignor.TaskID]bool{}
 	c := *a
 	for _, move := range starts {
 		dropped[at{move.To, move.Task}] = true
 		if move.Kind == assignor.MoveStandby {
-			standbys[move.Task] = true
+			evened[move.Task] = move.Reason == assignor.ReasonStandbyBalance
 			c.MissingStandbys++
 		} else {
 			dropped[at{move.From, move.Task}] = true // it no longer hands it over
@@ -240,8 +240,8 @@ func without(a *assignor.Assignment, starts []assignor.Move) *assignor.Assignmen
 		case assignor.MoveLearn, assignor.MoveStandby:
 			return dropped[at{move.To, move.Task}]
 		case assignor.MoveStopStandby:
-			if standbys[move.Task] && move.Reason == assignor.ReasonStandbyBalance {
-				stays[at{move.From, move.Task}] = true
+			if evened[move.Task] && move.Reason == assignor.ReasonTooManyStandbys {
+				evened[move.Task], stays[at{move.From, move.Task}] = false, true
 				c.MissingStandbys--
 				return true
 			}
