@@ -60,17 +60,21 @@ func (r *round) fit(a *assignor.Assignment) (*assignor.Assignment, plan, error) 
 			"raise it, with the broker's message.max.bytes above it, or take fewer members, tasks or topics",
 			assignor.ErrPayloadTooLarge, w.now, r.names+r.size, budget)
 	}
-	room := min(budget*tight/100-w.next, 2*(budget-w.now)) // Encode counts each copy twice
+	room := max(0, r.part(tight)-w.next)
+	room = min(room, 2*min(room, budget-w.now)) // Encode counts each copy twice
 	if !named && least.next <= budget {
 		room = 0 // without the copies that came back in this round, the next one has room for the topics again
 	}
-	payloads, err := fitted.Encode(w.payloads + max(0, room))
+	payloads, err := fitted.Encode(w.payloads + room)
 	if err != nil {
 		return nil, nil, err
 	}
 	r.judge(w, payloads, len(a.Moves) > len(fitted.Moves), named)
 	return fitted, r.frames(fitted, payloads, named), nil
 }
+
+// part returns a part of the budget, in percent.
+func (r *round) part(percent int64) int { return int(int64(r.b.config.Budget) * percent / 100) }
 
 // smallest returns the plan that takes the fewest bytes, however many those are: partitions alone, or payloads alone.
 func (r *round) smallest(a *assignor.Assignment) plan {
@@ -86,7 +90,7 @@ func (r *round) smallest(a *assignor.Assignment) plan {
 // fitEasily returns the plan where the record is far from the budget, without weighing it: at most 8 times what the payloads take
 // is what they take now, what comes back of them, and three copies of the memory, twice. It returns none otherwise.
 func (r *round) fitEasily(a *assignor.Assignment) (plan, error) {
-	fixed, limit := r.size+r.names+r.frameBytes(a, true), r.b.config.Budget*strained/100
+	fixed, limit := r.size+r.names+r.frameBytes(a, true), r.part(strained)
 	if fixed >= limit {
 		return nil, nil
 	}
@@ -151,14 +155,13 @@ func (r *round) payloadsSuffice() bool {
 // most returns the assignment with as much of what can wait as the record has room for, the first of it first, and its weight.
 // Where it has no room for any of it, it leaves all out.
 func (r *round) most(a *assignor.Assignment, waiting []assignor.Move, named bool) (*assignor.Assignment, weight, error) {
-	budget := r.b.config.Budget
-	fits := func(w weight) bool { return w.now <= budget && w.next <= budget*tight/100 }
+	fits := func(w weight) bool { return w.now <= r.b.config.Budget && w.next <= r.part(tight) }
 	all, err := r.weigh(a, named)
 	if err != nil || len(waiting) == 0 || fits(all) {
 		return a, all, err
 	}
 	// What the copies of the memory that came back in this round keep out is to be tried again when they are gone.
-	r.again = r.again || all.next <= budget*tight/100
+	r.again = r.again || all.next <= r.part(tight)
 	best := without(a, waiting)
 	w, err := r.weigh(best, named)
 	low, high := 0, len(waiting)
@@ -283,7 +286,7 @@ func copiesOf(a *assignor.Assignment) (n int) {
 // judge says what gives way, and from where on the record is near the budget.
 func (r *round) judge(w weight, payloads [][]byte, waits, named bool) {
 	budget, memory := r.b.config.Budget, sum(payloads)-w.payloads
-	percent := max(w.now+memory, w.next+2*memory) * 100 / budget
+	percent := int64(max(w.now+memory, w.next+2*memory)) * 100 / int64(budget)
 	var gives []string
 	if memory == 0 {
 		gives = append(gives, "no member keeps the leader's memory")
