@@ -348,7 +348,13 @@ func (f fallback) follow(assigned map[string][]int32) (err error) {
 type hooks struct{ b *Balancer }
 
 // OnNewClient is called before the client does anything.
-func (h hooks) OnNewClient(client *kgo.Client) { h.b.attach(client) }
+func (h hooks) OnNewClient(client *kgo.Client) {
+	h.b.attach(client)
+	if h.b.config.OnRevoked == nil && commitsPlainly(client) {
+		h.b.config.Logger.Warn("nothing is committed when a task moves, and its next owner processes again what came in since the last "+
+			"autocommit", "set", "kgo.AutoCommitMarks, kgo.BlockRebalanceOnPoll or Config.OnRevoked")
+	}
+}
 
 // OnClientClosed ends the timers.
 func (h hooks) OnClientClosed(client *kgo.Client) {

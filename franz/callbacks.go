@@ -2,6 +2,7 @@ package franz
 
 import (
 	"context"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -117,19 +118,27 @@ func (b *Balancer) release(revoked map[string][]int32) (outside bool) {
 // is called for. It commits what the client's options say has been processed, and nothing where they do not say it: kgo's plain
 // autocommit takes a record as processed at the next poll, of which nobody can ask.
 func commit(ctx context.Context, client *kgo.Client) error {
-	set := func(option any) bool {
-		on, _ := client.OptValue(option).(bool)
-		return on
-	}
 	switch {
-	case set(kgo.DisableAutoCommit): // as with transactions
+	case isSet(client, kgo.DisableAutoCommit): // as with transactions
 		return nil
-	case set(kgo.AutoCommitMarks):
+	case isSet(client, kgo.AutoCommitMarks):
 		return client.CommitMarkedOffsets(ctx)
-	case set(kgo.GreedyAutoCommit), set(kgo.BlockRebalanceOnPoll):
+	case isSet(client, kgo.GreedyAutoCommit), isSet(client, kgo.BlockRebalanceOnPoll):
 		return client.CommitUncommittedOffsets(ctx)
 	}
 	return nil
+}
+
+// commitsPlainly reports whether commit commits nothing, though the client does now and then.
+func commitsPlainly(client *kgo.Client) bool {
+	return !transactional(client) && !slices.ContainsFunc(
+		[]any{kgo.DisableAutoCommit, kgo.AutoCommitMarks, kgo.GreedyAutoCommit, kgo.BlockRebalanceOnPoll},
+		func(option any) bool { return isSet(client, option) })
+}
+
+func isSet(client *kgo.Client, option any) bool {
+	on, _ := client.OptValue(option).(bool)
+	return on
 }
 
 // transactional reports whether the client commits in transactions.

@@ -9,11 +9,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/incremental-rebalance/assignor"
 	"github.com/incremental-rebalance/assignor/franz"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -223,4 +225,30 @@ func TestLogMessages(t *testing.T) {
 	l = one(func() { b.Lost(nil) })
 	assert.Equal(t, line{slog.LevelInfo, "place in the group lost", l.Assignor}, l)
 	assert.Equal(t, number(0), l.Assignor["active"])
+}
+
+// A client that leaves it open what has been processed is told once that nothing is committed when a task moves.
+func TestLogOfPlainAutocommit(t *testing.T) {
+	for name, test := range map[string]struct {
+		opt  kgo.Opt
+		said bool
+	}{
+		"plain":          {kgo.AutoCommitInterval(time.Second), true},
+		"marks":          {kgo.AutoCommitMarks(), false},
+		"blocked polls":  {kgo.BlockRebalanceOnPoll(), false},
+		"greedy":         {kgo.GreedyAutoCommit(), false},
+		"none":           {kgo.DisableAutoCommit(), false},
+		"in transaction": {kgo.TransactionalID("a"), false},
+	} {
+		var log journal
+		config := valid()
+		config.Logger = log.logger()
+		b, err := franz.New(config)
+		require.NoError(t, err)
+		client, err := kgo.NewClient(append([]kgo.Opt{kgo.ConsumerGroup("g"), test.opt}, b.Opts()...)...)
+		require.NoError(t, err)
+		said := strings.Contains(log.String(), "nothing is committed when a task moves")
+		client.Close()
+		assert.Equal(t, test.said, said, name)
+	}
 }
