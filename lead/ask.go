@@ -17,7 +17,7 @@ const (
 	probe                    // it leaves and has nothing but copies, which others may have replaced by now
 	recheck                  // a learner that holds the others up times out: look again
 	deadline                 // of the leader: NextRebalance
-	again                    // of the leader: the round repeated what is
+	again                    // of the leader: the round was decided without knowing all, or not at all
 	unanswered               // the answer did not come, or could not be read
 	uncalled                 // the round that it called for has not come
 	drained                  // nothing is left, and the others have had the time to hear of it

@@ -43,7 +43,8 @@
 //
 //   - one goroutine at a time uses a session, and does what a Todo says before the next event: above all, what was to stop has
 //     stopped before a report goes out or an answer to it is asked for;
-//   - a round has a number that no earlier one had, and its leader gets the report of the last Join of each member, before that
+//   - a round has a number that no earlier one of the group had (where a group is made anew, its members lose their places first,
+//     [Session.Lost]), and its leader gets the report of the last Join of each member, before that
 //     Join's Begin names the round. A report that comes later, or is of an earlier Join, is of another round;
 //   - of the plans that leaders of one round send, the group takes one, whole; any part of it may get lost;
 //   - a member that is not in a round runs nothing any more when its leader decides: it has been told so ([Session.Lost]), or its
