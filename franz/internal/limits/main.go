@@ -2,7 +2,7 @@
 // makes groups whose members join, decide and read their assignments by the adapter's own code, and looks for the largest ones that
 // go on through a failure.
 //
-//	go run ./franz/internal/limits                      # the table of the README, in about ten minutes
+//	go run ./franz/internal/limits # the table of the README, in about 15 minutes
 //	go run ./franz/internal/limits -members 50 -standbys 1 -topics 3 -budget 4500000
 //
 // Every task runs on any member, which costs most: ranges, as after a first assignment, take a fraction of it. Copies report lags
