@@ -21,32 +21,36 @@ type Balancer struct {
 	config   Config
 	topology topology
 
-	mu        sync.Mutex
-	client    *kgo.Client
-	memberID  string
-	local     *local
-	partition map[string]int32    // the last known number of partitions of each topic
-	ghosts    map[int32]time.Time // since when it knows, as leader, that tasks of a subtopology have no partition
-	sent      sentReport
-	elected   *round     // the round that this member is asked to decide
-	decided   *decision  // its answer, until it is delivered
-	insisted  int        // rounds in a row of this leader that followed up on an order which its member missed
-	memory    remembered // the last assignment that was delivered, as far as this member knows it
-	leads     bool       // it decided the current generation
-	sessions  int        // how many have begun
-	told      bool       // the service knows of the last one
-	inSession bool       // no join is under way, and the member has its place
-	followUp  bool       // the session asks for another round at once
-	timers    timers     // the rounds that this member will call for
-	probes    int        // sessions in a row in which this member, leaving, had nothing but standbys, and the last one
-	probedIn  int
-	retry     time.Duration // how long it waited, as leader, to try again what it could not decide
-	changed   chan struct{} // closed at the next session
-	undrain   func()        // ends the drain that is under way
-	done      chan struct{} // closed when the member has drained and left
-	left      bool
-	moves     []assignor.Move // what it decided for the last generation that it led, by instances
-	missing   int             // and the standbys that nobody could take
+	mu         sync.Mutex
+	client     *kgo.Client
+	memberID   string
+	local      *local
+	partition  map[string]int32    // the last known number of partitions of each topic
+	ghosts     map[int32]time.Time // since when it knows, as leader, that tasks of a subtopology have no partition
+	sent       sentReport
+	elected    *round     // the round that this member is asked to decide
+	decided    *decision  // its answer, until it is delivered
+	insisted   int        // rounds in a row of this leader that followed up on an order which its member missed
+	memory     remembered // the last assignment that was delivered, as far as this member knows it
+	leads      bool       // it decided the current generation
+	sessions   int        // how many have begun
+	told       bool       // the service knows of the last one
+	inSession  bool       // no join is under way, and the member has its place
+	followUp   bool       // the session asks for another round at once
+	timers     timers     // the rounds that this member will call for
+	probes     int        // sessions in a row in which this member, leaving, had nothing but standbys, and the last one
+	probedIn   int
+	retry      time.Duration // how long it waited, as leader, to try again what it could not decide
+	changed    chan struct{} // closed at the next session
+	undrain    func()        // ends the drain that is under way
+	done       chan struct{} // closed when the member has drained and left
+	departing  *departure    // its way out of the group, which nothing takes back
+	background bool          // a drain goes on that nobody waits for
+	left       bool
+	alone      bool            // by the session, there is nobody to hand over to: all leave
+	followed   bool            // another balancer decided the session
+	moves      []assignor.Move // what it decided for the last generation that it led, by instances
+	missing    int             // and the standbys that nobody could take
 
 	closed   bool             // its client has been closed
 	misuse   map[string]found // what the service gets wrong, by respects that are looked at on their own
@@ -262,6 +266,7 @@ func (b *Balancer) begin(assigned map[string][]int32, ma *assignor.MemberAssignm
 	b.sessions++
 	b.told = false
 	b.followUp = ma != nil && ma.FollowUp
+	b.alone, b.followed = false, false
 	b.sent.metadata = nil // the next join reports anew
 	b.timers.stop()
 	b.local.adopt(assigned, ma, memory, now)
@@ -341,6 +346,7 @@ func (f fallback) follow(assigned map[string][]int32) (err error) {
 	f.b.mu.Lock()
 	defer f.b.mu.Unlock()
 	f.b.local.last = assignor.MemberAssignment{} // no answer of this balancer is acted on
+	f.b.followed = true
 	return nil
 }
 
@@ -356,7 +362,7 @@ func (h hooks) OnNewClient(client *kgo.Client) {
 	}
 }
 
-// OnClientClosed ends the timers.
+// OnClientClosed ends the timers, and what the member runs.
 func (h hooks) OnClientClosed(client *kgo.Client) {
 	if h.b.detach(client) {
 		return
@@ -364,6 +370,7 @@ func (h hooks) OnClientClosed(client *kgo.Client) {
 	h.b.mu.Lock()
 	defer h.b.mu.Unlock()
 	h.b.leads, h.b.inSession = false, false
+	h.b.local.close()
 	h.b.timers.stop()
 }
 

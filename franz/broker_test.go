@@ -75,6 +75,29 @@ func TestBrokerStaticRestart(t *testing.T) {
 	}
 }
 
+// When the leader of a static group restarts last, the others have ids that it has never seen. It calls for no round all the same.
+func TestBrokerStaticRollingRestart(t *testing.T) {
+	c := realCluster(t)
+	c.group("abc", static)
+	leader := c.leader()
+	number := leader.number()
+	restart := func(w *worker) *worker {
+		w.close()
+		again := c.start(w.name, static)
+		c.settled(30*time.Second, 3)
+		return again
+	}
+	for _, w := range c.workers[:3] {
+		if w != leader {
+			restart(w)
+		}
+	}
+	again := restart(leader)
+	time.Sleep(3 * time.Second) // a round that is not to come cannot be waited for
+	assert.Equal(t, number, again.number(), "without a round")
+	assert.True(t, again.balancer.Leader())
+}
+
 // A static leader that restarts without its state is given its tasks back, and sees that standbys should have them.
 func TestBrokerStaticLeaderWithoutState(t *testing.T) {
 	c := realCluster(t)

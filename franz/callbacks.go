@@ -58,6 +58,7 @@ func (b *Balancer) onLost(ctx context.Context, client *kgo.Client, lost map[stri
 		defer b.mu.Unlock()
 		b.local.lose()
 		b.leads, b.inSession = false, false
+		b.alone, b.followed = false, false
 		b.elected, b.decided = nil, nil
 		b.sent = sentReport{}
 		b.timers.stop()

@@ -198,6 +198,9 @@ func TestVirtualTransactionSession(t *testing.T) {
 					t.Error(err)
 				}
 				<-transaction
+				for _, task := range copied(b.State().Learning) {
+					b.Progress(task, 0) // what it ran when it lost its place, replayed
+				}
 				time.Sleep(time.Millisecond)
 			}
 		})

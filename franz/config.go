@@ -74,7 +74,8 @@ type Config struct {
 	// group; nil: the service asks State. When it returns, nothing may run that Active does not list: it waits for what is being
 	// processed, and what is committed then is that. It is called from kgo's callbacks, one call at a time, before OnRevoked
 	// or kgo's commit, before OnAssigned, and before any record of a new partition can be polled. Every member's next round waits for
-	// the slowest OnChange of the group. Client.Close calls it too: do not hold a lock then that it takes.
+	// the slowest OnChange of the group. Client.Close calls it too: do not hold a lock then that it takes. Where State.Lost is set,
+	// the local state of State.Suspect is not to be trusted.
 	//
 	// With a transaction session it is called after OnRevoked and OnLost instead, and not when the client leaves: the session holds a
 	// lock in those that the end of a transaction takes. It aborts a transaction that is under way then.

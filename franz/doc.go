@@ -18,6 +18,10 @@
 // all. Whoever replays says how far it is with [Balancer.Progress]; that is what makes a round due. When the process is to end for
 // good, [Balancer.Drain] hands every task over and leaves the group. The second example is a whole service.
 //
+// A member that has lost its place is told so ([State.Lost]). What it ran until then is in [State.Suspect]: others may have run it
+// since, and its local state may hold writes that are void. The service throws that state away, or proves it right, before it
+// calls Progress for it.
+//
 // # What others see
 //
 // Metadata and assignments are Kafka's own ConsumerProtocol records, so that the broker and its tools can read who owns what. The

@@ -1,6 +1,8 @@
 package franz
 
 import (
+	"slices"
+
 	"github.com/incremental-rebalance/assignor"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -14,11 +16,17 @@ const (
 	emptyFrame = 2 + 4 + 4
 )
 
+// notes returns what every member is told.
+func (r *round) notes() notes {
+	stays := func(m assignor.Member) bool { return !m.Leaving }
+	return notes{frozen: r.frozen, alone: !slices.ContainsFunc(r.reports, stays)}
+}
+
 // frames returns the payloads as assignments of Kafka's consumer protocol: with the partitions of what each member runs, where they
 // are to be named or there is no payload, and with notes. Members without a payload are told what else they keep. The frames share
 // one array.
 func (r *round) frames(a *assignor.Assignment, payloads [][]byte, named bool) plan {
-	t, told := &r.b.topology, notes{frozen: r.frozen}.append(nil)
+	t, told := &r.b.topology, r.notes().append(nil)
 	p, buf := make(plan, len(a.Members)), make([]byte, 0, r.frameBytes(a, named)+sum(payloads))
 	for i := range a.Members {
 		ma, first := &a.Members[i], len(buf)
@@ -37,7 +45,7 @@ func (r *round) frames(a *assignor.Assignment, payloads [][]byte, named bool) pl
 
 // frameBytes returns what frames adds to the payloads.
 func (r *round) frameBytes(a *assignor.Assignment, named bool) int {
-	n := len(a.Members) * (emptyFrame + len(notes{frozen: r.frozen}.append(nil)))
+	n := len(a.Members) * (emptyFrame + len(r.notes().append(nil)))
 	for i := range a.Members {
 		if named {
 			n += r.b.topology.partitionBytes(a.Members[i].Active)

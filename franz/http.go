@@ -1,10 +1,7 @@
 package franz
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
 )
 
@@ -12,7 +9,7 @@ import (
 //
 //	GET  /state   the State as JSON
 //	POST /leave   tell the instance to leave; it drains in the background, and leaves the group: see Done
-//	POST /stay    take that back; 409 where the instance was not leaving, or has left
+//	POST /stay    take that back; 409 where the instance was not leaving, has left, or is on its way out
 //
 // The answers to POST are the state afterwards. It does no authentication: mount it where only operators get.
 func (b *Balancer) Handler() http.Handler {
@@ -38,26 +35,4 @@ func (b *Balancer) writeState(w http.ResponseWriter, status int) {
 	if err := json.NewEncoder(w).Encode(b.State()); err != nil {
 		b.config.Logger.Debug("answer not sent", "err", err)
 	}
-}
-
-// drainInBackground drains, unless a drain is under way. The instance counts as leaving when it returns.
-func (b *Balancer) drainInBackground() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.left || !b.local.leaving.IsZero() {
-		return
-	}
-	ctx, cancel := context.WithCancelCause(context.Background())
-	b.leave(cancel)
-	go func() {
-		defer cancel(nil)
-		err := b.Drain(ctx)
-		switch {
-		case errors.Is(err, ErrStays):
-			err = nil
-		case err != nil:
-			err = fmt.Errorf("franz: the drain has failed, tell the instance to stay, and to leave again: %w", err)
-		}
-		b.troubled(TroubleDrain, err)
-	}()
 }

@@ -17,7 +17,8 @@ type local struct {
 	active   []assignor.TaskID         // the tasks of assigned
 	last     assignor.MemberAssignment // the last assignment that could be read
 	lost     bool                      // it lost its place since: it runs nothing, and acts on no answer
-	held     map[assignor.TaskID]held
+	held     map[assignor.TaskID]held  // written by put, drop and keep alone, which count
+	counts   counts
 	echo     *assignor.Assignment // the memory that came with last, nil but for a keeper
 	leaving  time.Time            // when it was told to leave, else zero
 }
@@ -25,20 +26,73 @@ type local struct {
 // held is a copy of a task's state on the disk: a learner, a standby, what was left, or what an active task restores from.
 // An active task without one runs.
 type held struct {
-	lag    int64
-	since  time.Time // when it began to learn; zero where it is no learner
-	broken bool      // the active task lost its state
-	nearer time.Time // when the lag was last said to be smaller than before
+	lag      int64
+	since    time.Time // when it began to learn; zero where it is no learner
+	broken   bool      // the active task lost its state
+	suspect  bool      // the member ran the task when it lost its place, and nobody has said since how complete its state is
+	nearer   time.Time // when the lag was last said to be smaller than before
+	reported bool      // the last report had it as a learner that has caught up, or else as a copy that has not
+}
+
+// counts are numbers of copies, kept up by every change of one, so that a look at thousands of learners costs what a look at
+// one costs: Progress looks each time that a lag changes.
+type counts struct {
+	hot    int               // learners that have caught up
+	fresh  int               // those of them of which the last report did not say so
+	broken int               // active tasks that lost their state, of which it did not say so either
+	cold   map[time.Time]int // the other learners, by when they began: as many keys as there were sessions in which one did
+}
+
+// count adds a copy n times, which is 1 or -1.
+func (l *local) count(h held, n int) {
+	switch hot := l.caughtUp(h.lag); {
+	case h.broken && !hot && !h.reported:
+		l.counts.broken += n
+	case h.since.IsZero():
+	case hot:
+		l.counts.hot += n
+		if !h.reported {
+			l.counts.fresh += n
+		}
+	default:
+		if l.counts.cold[h.since] += n; l.counts.cold[h.since] == 0 {
+			delete(l.counts.cold, h.since)
+		}
+	}
+}
+
+// put sets the copy of a task.
+func (l *local) put(task assignor.TaskID, h held) {
+	l.drop(task)
+	l.held[task] = h
+	l.count(h, 1)
+}
+
+// drop forgets the copy of a task, if there is one.
+func (l *local) drop(task assignor.TaskID) {
+	if h, has := l.held[task]; has {
+		l.count(h, -1)
+		delete(l.held, task)
+	}
+}
+
+// keep makes these the copies.
+func (l *local) keep(copies map[assignor.TaskID]held) {
+	l.held, l.counts = copies, counts{cold: map[time.Time]int{}}
+	for _, h := range copies {
+		l.count(h, 1)
+	}
 }
 
 func newLocal(config *Config, t *topology) *local {
-	l := &local{config: config, topology: t, held: map[assignor.TaskID]held{}}
+	l := &local{config: config, topology: t}
+	l.keep(map[assignor.TaskID]held{})
 	if config.Local != nil {
 		for _, r := range config.Local() {
 			if !t.has(r.Task) {
 				continue // left by an earlier Topology: nobody would ever ask for it
 			}
-			l.held[r.Task] = held{lag: max(assignor.UnknownLag, r.Lag)}
+			l.put(r.Task, held{lag: max(assignor.UnknownLag, r.Lag)})
 		}
 	}
 	return l
@@ -52,9 +106,12 @@ func (l *local) adopt(assigned map[string][]int32, ma *assignor.MemberAssignment
 	l.assigned, l.active = clonePartitions(assigned), l.topology.tasks(assigned)
 	l.echo = memory // a keeper that is told nothing drops what it kept: its leader may have had no room
 	if ma != nil {
-		l.last, l.lost = *ma, false
+		l.last = *ma
+	} else if l.lost {
+		l.last.Generation = 0 // what it was told before it lost its place counts no more, and it was told nothing since
 	}
-	l.held = l.keepCopies(before, ma == nil, now)
+	l.lost = false
+	l.keep(l.keepCopies(before, ma == nil, now))
 }
 
 // keepCopies returns the copies that stay on the disk once the member runs l.active and keeps what l.last lists; what it ran
@@ -70,8 +127,9 @@ func (l *local) keepCopies(before []assignor.TaskID, keepAll bool, now time.Time
 			h.lag = otherwise
 		}
 		if h.since.IsZero() || since.IsZero() {
-			h.since = since
+			h.since, h.reported = since, false
 		}
+		h.broken = false // it runs the task no more
 		kept[task] = h
 	}
 	if keepAll {
@@ -95,7 +153,7 @@ func (l *local) keepCopies(before []assignor.TaskID, keepAll bool, now time.Time
 		h, had := l.held[task]
 		switch {
 		case had && !l.caughtUp(h.lag): // it restores from there
-			kept[task] = held{lag: h.lag, broken: h.broken}
+			kept[task] = held{lag: h.lag, broken: h.broken, suspect: h.suspect, reported: h.reported && h.since.IsZero()}
 		case !had && l.config.Local != nil && !l.topology.stateless(task) && l.lagOf(before, task) != 0: // from nothing
 			kept[task] = held{lag: assignor.UnknownLag}
 		}
@@ -111,11 +169,12 @@ func (l *local) lagOf(before []assignor.TaskID, task assignor.TaskID) int64 {
 	return assignor.UnknownLag
 }
 
-// lose turns what the member ran into copies on its disk.
+// lose turns what the member ran into copies on its disk of which nobody knows how complete they are. Others may have run the
+// tasks since, and what this member wrote in the meantime is void: its state may hold it all the same.
 func (l *local) lose() {
 	for _, task := range l.active {
-		if _, restores := l.held[task]; !restores && !l.topology.stateless(task) {
-			l.held[task] = held{}
+		if !l.topology.stateless(task) {
+			l.put(task, held{lag: assignor.UnknownLag, suspect: true})
 		}
 	}
 	l.assigned, l.active, l.lost = nil, nil, true
@@ -134,33 +193,43 @@ func (l *local) release(partitions map[string][]int32) {
 	l.active = l.topology.tasks(l.assigned)
 	for _, task := range before {
 		if _, restores := l.held[task]; !restores && !l.runs(task) && !l.topology.stateless(task) {
-			l.held[task] = held{}
+			l.put(task, held{})
 		}
 	}
 }
 
-// progress records how far a copy is, and reports whether the member has it: an active task that is caught up needs none.
-func (l *local) progress(task assignor.TaskID, lag int64) bool {
-	h, has := l.held[task]
-	if lag >= 0 && (h.lag < 0 || lag < h.lag) {
-		h.nearer = time.Now()
-	}
-	h.lag = max(assignor.UnknownLag, lag)
+// close ends what the member runs. Its copies stay as complete as they are: nobody else was given a task before it stopped.
+func (l *local) close() { l.assigned, l.active = nil, nil }
+
+// progress records how far a copy is, and reports whether the member has it (an active task that is caught up needs none), and
+// whether that may make a round due. It costs the same however many copies there are.
+func (l *local) progress(task assignor.TaskID, lag int64, now time.Time) (has, turned bool) {
+	h, had := l.held[task]
 	runs := l.runs(task)
-	switch {
-	case runs && l.caughtUp(h.lag):
-		delete(l.held, task)
-	case runs || has:
-		l.held[task] = h
+	if !had && !runs {
+		return false, false
 	}
-	return runs || has
+	if lag >= 0 && (h.lag < 0 || lag < h.lag) {
+		h.nearer = now
+	}
+	turned = l.caughtUp(lag) != l.caughtUp(h.lag)
+	h.lag, h.suspect = max(assignor.UnknownLag, lag), h.suspect && lag < 0
+	if runs && l.caughtUp(lag) {
+		l.drop(task)
+	} else {
+		l.put(task, h)
+	}
+	return true, turned
 }
 
 // fail records that an active task restores because its state is gone, and reports whether the member runs it.
 func (l *local) fail(task assignor.TaskID, lag int64) bool {
 	runs := l.runs(task) && !l.topology.stateless(task)
-	if runs {
-		l.held[task] = held{lag: max(assignor.UnknownLag, lag), broken: true}
+	switch h := l.held[task]; {
+	case runs && l.caughtUp(lag): // restored already
+		l.drop(task)
+	case runs:
+		l.put(task, held{lag: max(assignor.UnknownLag, lag), broken: true, suspect: h.suspect, reported: h.reported && h.since.IsZero()})
 	}
 	return runs
 }
@@ -170,7 +239,7 @@ func (l *local) runs(task assignor.TaskID) bool {
 	return runs
 }
 
-// report returns what the member reports of itself when it owns these partitions.
+// report returns what the member reports of itself when it owns these partitions. From then on what it says is told.
 func (l *local) report(owned map[string][]int32, now time.Time) assignor.Member {
 	m := assignor.Member{
 		Instance: l.config.Instance,
@@ -193,7 +262,17 @@ func (l *local) report(owned map[string][]int32, now time.Time) assignor.Member 
 		}
 	}
 	slices.SortFunc(m.Standbys, func(a, b assignor.Replica) int { return a.Task.Compare(b.Task) })
+	l.tell()
 	return m
+}
+
+// tell notes that the last report has everything that makes a round due.
+func (l *local) tell() {
+	for task, h := range l.held {
+		h.reported = h.since.IsZero() != l.caughtUp(h.lag) // as a standby that has not caught up, or as a learner that has
+		l.held[task] = h
+	}
+	l.counts.fresh, l.counts.broken = 0, 0
 }
 
 // learners returns the copies that the member replays in order to take their tasks over.
@@ -217,29 +296,25 @@ type news struct {
 	recheck time.Duration // when a learner that holds others up will have timed out; 0: none does
 }
 
-// newsSince compares the member with its last report.
+// newsSince compares the member with its last report. It costs what counts.cold has keys.
 func (l *local) newsSince(sent assignor.Member, now time.Time) news {
-	n := news{leaving: sent.Leaving != !l.leaving.IsZero()}
+	n := news{leaving: sent.Leaving != !l.leaving.IsZero(), broken: l.counts.broken > 0}
 	n.standby = !l.lost && l.last.Leaving && !l.leaving.IsZero() && len(l.last.Standbys) > 0 &&
 		len(l.active)+len(l.last.Revoke)+len(l.last.Learners) == 0
-	learners := l.learners(now)
-	fresh := false
-	for _, r := range learners {
-		if timeout := l.config.Assignor.LearnerTimeout; timeout > r.For && !l.caughtUp(r.Lag) {
-			n.recheck = soonest(n.recheck, timeout-r.For+time.Millisecond)
+	if l.counts.fresh == 0 {
+		return n
+	}
+	config := l.config.Assignor
+	learners := []assignor.Replica{{Lag: 0}} // one that has caught up, and one of each age that has not
+	for since := range l.counts.cold {
+		r := assignor.Replica{Lag: assignor.UnknownLag, For: now.Sub(since)}
+		learners = append(learners, r)
+		if config.LearnerTimeout > r.For {
+			n.recheck = soonest(n.recheck, config.LearnerTimeout-r.For+time.Millisecond)
 		}
-		fresh = fresh || l.caughtUp(r.Lag) && !slices.ContainsFunc(sent.Learners, func(s assignor.Replica) bool {
-			return s.Task == r.Task && l.caughtUp(s.Lag)
-		})
 	}
-	n.ready = fresh && l.config.RejoinMode.ShouldRejoin(learners, l.config.Assignor)
-	if !fresh || n.ready {
+	if n.ready = l.config.RejoinMode.ShouldRejoin(learners, config); n.ready {
 		n.recheck = 0
-	}
-	for _, task := range l.active {
-		n.broken = n.broken || l.held[task].broken && !slices.ContainsFunc(sent.Standbys, func(s assignor.Replica) bool {
-			return s.Task == task && !l.caughtUp(s.Lag)
-		})
 	}
 	return n
 }

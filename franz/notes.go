@@ -14,6 +14,7 @@ import (
 // overlooked.
 type notes struct {
 	frozen []frozen          // 'f': each with its id, the number of its topics, and their counts
+	alone  bool              // 'a': all members leave, so that nobody is there to hand over to; a byte, 1
 	keeps  []assignor.TaskID // 'k': subtopology and partition of tasks that go on although the answer has neither payload nor topics for them
 }
 
@@ -28,6 +29,9 @@ func (n notes) append(b []byte) []byte {
 		body = appendNumbers(body, f.counts...)
 	}
 	b = appendNote(b, 'f', body)
+	if n.alone {
+		b = appendNote(b, 'a', []byte{1})
+	}
 	body = body[:0]
 	for _, task := range n.keeps {
 		body = appendNumbers(body, task.Subtopology, task.Partition)
@@ -65,6 +69,8 @@ func readNotes(b []byte) (n notes) {
 		switch name {
 		case 'f':
 			n.frozen, ok = readFrozen(body)
+		case 'a':
+			n.alone = len(body) == 1 && body[0] == 1
 		case 'k':
 			n.keeps, ok = readKeeps(body)
 		}

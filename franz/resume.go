@@ -1,6 +1,7 @@
 package franz
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/incremental-rebalance/assignor"
@@ -24,20 +25,31 @@ func (r *round) resume(delivered assignor.MemberAssignment, memory *assignor.Ass
 	d = &decision{assignment: a, resumed: true, again: r.again}
 	// A deadline counts from reports that are as old as the generation, which nobody knows: only new reports tell.
 	d.differs = a.NextRebalance > 0 || own < 0 || !sameTasks(a.Members[own], delivered, true)
-	if memory == nil || d.differs {
-		return d
-	}
-	d.differs = len(a.Members) != len(memory.Members)
-	for i := range memory.Members {
-		id := memory.Members[i].Member
-		if id == delivered.Member {
-			id = r.info.LeaderID // its new one
-		}
-		ma, ok := a.For(id)
-		d.differs = d.differs || !ok || !sameTasks(ma, memory.Members[i], false)
+	if memory != nil && !d.differs {
+		d.differs = !sameByInstance(a.Members, memory.Members)
 	}
 	return d
 }
+
+// sameByInstance reports whether the instances run and stop the same. A static member that restarted has another id since, so that
+// the members of an instance are told apart by what they have.
+func sameByInstance(a, b []assignor.MemberAssignment) bool {
+	return slices.EqualFunc(byInstance(a), byInstance(b), func(a, b assignor.MemberAssignment) bool {
+		return instanceOf(a) == instanceOf(b) && sameTasks(a, b, false)
+	})
+}
+
+// byInstance returns the members by instance, those of one by what they run, then by what they stop.
+func byInstance(members []assignor.MemberAssignment) []assignor.MemberAssignment {
+	return slices.SortedFunc(slices.Values(members), func(a, b assignor.MemberAssignment) int {
+		return cmp.Or(
+			cmp.Compare(instanceOf(a), instanceOf(b)),
+			slices.CompareFunc(a.Active, b.Active, assignor.TaskID.Compare),
+			slices.CompareFunc(a.Revoke, b.Revoke, assignor.TaskID.Compare))
+	})
+}
+
+func instanceOf(ma assignor.MemberAssignment) string { return cmp.Or(ma.Instance, ma.Member) }
 
 // decideAgain decides the round with the partition counts that the client knows.
 func (r *round) decideAgain() (a *assignor.Assignment, err error) {

@@ -23,10 +23,17 @@ type State struct {
 	Standby  []assignor.Replica `json:"standby"`  // keep these warm
 	Restores []assignor.Replica `json:"restores"` // those of Active that are further behind than AcceptableLag
 
+	// Suspect are the copies, in whatever other list they are, of tasks that the member ran when it lost its place. Others may have
+	// run them since, and what this member wrote in the meantime is void: its state may hold it all the same. Their lag is
+	// unknown until Progress says otherwise, and it must not before the state is known to have nothing that is void: throw it
+	// away, or replay it from a point that a fence in the changelog covers.
+	Suspect []assignor.TaskID `json:"suspect"`
+
 	Leaving      bool      `json:"leaving"`
 	LeavingSince time.Time `json:"leavingSince,omitzero"`
-	Left         bool      `json:"left"` // drained and out of the group
-	Lost         bool      `json:"lost"` // the coordinator dropped it; it runs nothing until it is back
+	Left         bool      `json:"left"`   // drained and out of the group
+	Lost         bool      `json:"lost"`   // the coordinator dropped it; it runs nothing until it is back
+	Closed       bool      `json:"closed"` // its client is closed, and runs nothing
 
 	Troubles []Trouble `json:"troubles"` // the last that are over, by their end, then those that last, by their beginning
 
@@ -62,14 +69,16 @@ func (b *Balancer) state() State {
 		Learning:     listed(l.learners(now)),
 		Standby:      []assignor.Replica{},
 		Restores:     []assignor.Replica{},
+		Suspect:      []assignor.TaskID{},
 		Leaving:      !l.leaving.IsZero(),
 		LeavingSince: moment(l.leaving),
 		Left:         b.left,
 		Lost:         l.lost,
+		Closed:       b.closed,
 		Troubles:     b.troubles.list(),
 		Moves:        []assignor.Move{},
 	}
-	if !l.lost {
+	if !l.lost && !b.closed && !b.left {
 		s.Handover, s.Revoking = listed(l.last.Handover), listed(l.last.Revoke)
 	}
 	for i := range s.Troubles {
@@ -81,6 +90,9 @@ func (b *Balancer) state() State {
 	for _, task := range slices.SortedFunc(maps.Keys(l.held), assignor.TaskID.Compare) {
 		h := l.held[task]
 		c := assignor.Replica{Task: task, Lag: h.lag}
+		if h.suspect {
+			s.Suspect = append(s.Suspect, task)
+		}
 		switch {
 		case l.runs(task):
 			s.Restores = append(s.Restores, c)

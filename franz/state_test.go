@@ -1,6 +1,7 @@
 package franz_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 	"github.com/incremental-rebalance/assignor/franz"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // readsBack checks that a state survives JSON, which is how tools get it.
@@ -35,6 +37,7 @@ func TestStateJSON(t *testing.T) {
 		Learning: []assignor.Replica{{Task: task(3), Lag: 1200, For: 90 * time.Second}},
 		Standby:  []assignor.Replica{{Task: task(4), Lag: assignor.UnknownLag}},
 		Restores: []assignor.Replica{{Task: task(0), Lag: 30}},
+		Suspect:  []assignor.TaskID{task(0)},
 		Leaving:  true, LeavingSince: at,
 		Troubles: []franz.Trouble{
 			{Kind: franz.TroublePlace, Text: "lost", Since: at, Until: at.Add(time.Second)},
@@ -61,7 +64,7 @@ func TestEmptyStateJSON(t *testing.T) {
 	w := httptest.NewRecorder()
 	b.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/state", nil))
 	assert.JSONEq(t, `{"instance":"a","member":"","generation":0,"leader":false,"active":[],"handover":[],"revoking":[],"learning":[],`+
-		`"standby":[],"restores":[],"leaving":false,"left":false,"lost":false,"troubles":[],"moves":[],"missingStandbys":0}`, w.Body.String())
+		`"standby":[],"restores":[],"suspect":[],"leaving":false,"left":false,"lost":false,"closed":false,"troubles":[],"moves":[],"missingStandbys":0}`, w.Body.String())
 	readsBack(t, b.State())
 }
 
@@ -71,7 +74,12 @@ func TestStateReadsBack(t *testing.T) {
 	require.NoError(t, err)
 	_, err = b.GroupBalancer().ParseSyncAssignment([]byte{9})
 	require.NoError(t, err)
-	require.Error(t, b.Drain(t.Context()), "it has no client")
+	client, err := kgo.NewClient(append(b.Opts(), kgo.SeedBrokers("nowhere:1"), kgo.ConsumerGroup("g"), kgo.ConsumeTopics("lines"))...)
+	require.NoError(t, err)
+	defer client.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, b.Drain(ctx), context.Canceled)
 	s := b.State()
 	require.NotEmpty(t, s.Troubles)
 	require.False(t, s.LeavingSince.IsZero())

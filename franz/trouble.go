@@ -189,6 +189,7 @@ type heard struct {
 // sessionTroubles makes known what is wrong in the session that has just begun, and what no longer is. Unread is what could not
 // be read of its assignment.
 func (b *Balancer) sessionTroubles(h heard, unread error) {
+	b.hear(h.notes)
 	topics := found{}
 	for _, f := range h.frozen {
 		topics.add(fmt.Sprint("subtopology ", f.sub), b.topology.describe(f))
@@ -204,6 +205,13 @@ func (b *Balancer) sessionTroubles(h heard, unread error) {
 	for _, kind := range leaderTroubles {
 		b.troubled(kind, nil)
 	}
+}
+
+// hear takes over what the leader says beside the assignment.
+func (b *Balancer) hear(n notes) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.alone = n.alone
 }
 
 // guard runs f, which is code of this package alone, makes a trouble of a panic in it, and reports whether there was none. What

@@ -1,0 +1,518 @@
+//go:build synctests
+
+package franz_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/incremental-rebalance/assignor"
+	"github.com/incremental-rebalance/assignor/franz"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// post calls the HTTP interface of a worker, and returns the status.
+func (w *worker) post(path string) int {
+	answer := httptest.NewRecorder()
+	w.balancer.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodPost, path, nil))
+	return answer.Code
+}
+
+// Where all leave there is nobody to hand over to. Each is told so within a round, and runs on; when somebody joins, the next drain
+// goes through.
+func TestVirtualDrainOfAll(t *testing.T) {
+	for _, names := range []string{"a", "ab", "abc"} {
+		t.Run(names, func(t *testing.T) {
+			bubble(t, func(c *cluster) {
+				t := c.t
+				workers := c.group(names)
+				begun := time.Now()
+				var all sync.WaitGroup
+				for _, w := range workers {
+					all.Go(func() { assert.ErrorIs(t, w.balancer.Drain(t.Context()), franz.ErrAlone) })
+				}
+				all.Wait()
+				assert.Less(t, time.Since(begun), 5*time.Second)
+				c.settled(time.Minute, len(names))
+				c.onlyMoved(0)
+				for _, w := range workers {
+					assert.True(t, w.balancer.State().Leaving)
+				}
+				x := c.start("x")
+				c.eventually(time.Minute, "somebody is there", func() bool { return x.sessions.Load() > 0 })
+				for _, w := range workers {
+					all.Go(func() { assert.NoError(t, w.balancer.Drain(t.Context())) })
+				}
+				all.Wait()
+				c.settled(time.Minute, 1)
+				c.onlyMoved(partitions)
+			})
+		})
+	}
+}
+
+// A drain from outside waits for somebody to hand over to, and says meanwhile that there is nobody.
+func TestVirtualDrainOfAllInTheBackground(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		t := c.t
+		workers := c.group("ab")
+		for _, w := range workers {
+			assert.Equal(t, http.StatusAccepted, w.post("/leave"))
+		}
+		time.Sleep(5 * time.Second)
+		for _, w := range workers {
+			assert.Contains(t, w.balancer.State().Trouble(), franz.ErrAlone.Error())
+			assert.False(t, w.balancer.State().Left)
+		}
+		c.start("x")
+		for _, w := range workers {
+			<-w.balancer.Done()
+			assert.True(t, w.balancer.State().Left)
+			c.eventually(time.Second, "the trouble is over", func() bool { return w.balancer.State().Trouble() == "" })
+		}
+		c.settled(time.Minute, 1)
+		c.onlyMoved(partitions)
+	})
+}
+
+// One that stays after all is somebody to hand over to.
+func TestVirtualStayAmongAllThatLeave(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		t := c.t
+		workers := c.group("ab")
+		for _, w := range workers {
+			w.post("/leave")
+		}
+		time.Sleep(5 * time.Second)
+		assert.Equal(t, http.StatusOK, workers[0].post("/stay"))
+		<-workers[1].balancer.Done()
+		c.settled(time.Minute, 1)
+		assert.False(t, workers[0].balancer.State().Leaving)
+		c.onlyMoved(partitions / 2)
+	})
+}
+
+// While another balancer decides, which knows no leaving, a member that drains leaves as that balancer's members do: at once.
+func TestVirtualDrainUnderTheFallback(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		t := c.t
+		sticky := func(s *settings) {
+			s.config.Fallback = []kgo.GroupBalancer{kgo.CooperativeStickyBalancer()}
+			s.sticky = true
+		}
+		workers := c.group("ab", sticky)
+		begun := time.Now()
+		require.NoError(t, workers[0].balancer.Drain(t.Context()))
+		assert.Less(t, time.Since(begun), 5*time.Second)
+		s := workers[0].balancer.State()
+		assert.True(t, s.Left)
+		assert.Empty(t, s.Active)
+		c.settled(time.Minute, 1)
+		require.NoError(t, workers[1].balancer.Drain(t.Context()), "the last one too")
+		assert.Empty(t, c.GroupInfo(c.groupID).Members)
+	})
+}
+
+// A member that was never in the group has nothing to hand over.
+func TestVirtualDrainBeforeTheJoin(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		t := c.t
+		w := c.start("a", func(s *settings) { s.opts = append(s.opts, kgo.SeedBrokers("nowhere:1")) })
+		begun := time.Now()
+		require.ErrorIs(t, w.balancer.Drain(t.Context()), franz.ErrNotJoined)
+		assert.Zero(t, time.Since(begun))
+		assert.False(t, w.balancer.State().Leaving)
+	})
+}
+
+// Two drains at once, and one after them, end alike.
+func TestVirtualDrainTwice(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		t := c.t
+		w := c.group("ab")[0]
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() { assert.NoError(t, w.balancer.Drain(t.Context())) })
+		}
+		both.Wait()
+		require.NoError(t, w.balancer.Drain(t.Context()), "it has left")
+		c.settled(time.Minute, 1)
+	})
+}
+
+// A drain that is given up goes on: the next call of Drain finds it where it is.
+func TestVirtualDrainGivenUp(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		t := c.t
+		workers := c.group("abc")
+		for _, w := range workers {
+			w.stuck.Store(true)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		require.ErrorIs(t, workers[0].balancer.Drain(ctx), context.DeadlineExceeded)
+		assert.True(t, workers[0].balancer.State().Leaving)
+		for _, w := range workers {
+			w.stuck.Store(false)
+		}
+		require.NoError(t, workers[0].balancer.Drain(t.Context()))
+		c.settled(time.Minute, 2)
+		c.onlyMoved(3)
+	})
+}
+
+// Stay is true as long as it can be kept: once the leave is on its way to the coordinator there is no way back, and Stay says so.
+func TestVirtualStayDuringTheLeave(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		t := c.t
+		w := c.group("ab")[0]
+		asked := make(chan bool, 1)
+		c.ControlKey(int16(kmsg.LeaveGroup), func(kmsg.Request) (kmsg.Response, error, bool) {
+			asked <- w.balancer.Stay()
+			return nil, nil, false
+		})
+		ended := make(chan error, 1)
+		go func() { ended <- w.balancer.Drain(t.Context()) }()
+		assert.False(t, <-asked)
+		assert.True(t, w.balancer.State().Leaving)
+		require.NoError(t, <-ended)
+		assert.True(t, w.balancer.State().Left)
+		assert.Equal(t, http.StatusConflict, w.post("/stay"))
+		c.settled(time.Minute, 1)
+	})
+}
+
+// A drain that its context ends while the leave is on its way does not end the leave: the member is out in the end, and says so.
+func TestVirtualDrainGivenUpDuringTheLeave(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		t := c.t
+		w := c.group("ab")[0]
+		ctx, giveUp := context.WithCancel(t.Context())
+		c.ControlKey(int16(kmsg.LeaveGroup), func(kmsg.Request) (kmsg.Response, error, bool) {
+			giveUp()
+			return nil, nil, false
+		})
+		require.ErrorIs(t, w.balancer.Drain(ctx), context.Canceled)
+		<-w.balancer.Done()
+		s := w.balancer.State()
+		assert.True(t, s.Left)
+		assert.Empty(t, s.Active)
+		require.NoError(t, w.balancer.Drain(t.Context()))
+		c.settled(time.Minute, 1)
+	})
+}
+
+// A member that loses its place while it drains goes on draining when it is back.
+func TestVirtualLostDuringADrain(t *testing.T) {
+	for name, change := range map[string][]func(*settings){"dynamic": nil, "static": {static}} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(c *cluster) {
+				t := c.t
+				c.group("abc", change...)
+				w := c.follower()
+				for _, other := range c.workers {
+					other.stuck.Store(true)
+				}
+				ended := make(chan error, 1)
+				go func() { ended <- w.balancer.Drain(t.Context()) }()
+				time.Sleep(5 * time.Second)
+				w.zombie.Store(true)
+				w.cutOff()
+				c.eventually(time.Minute, "it is out", func() bool { return w.balancer.State().Lost })
+				assert.True(t, w.balancer.State().Leaving)
+				assert.NotEmpty(t, w.balancer.State().Suspect)
+				w.mend()
+				for _, other := range c.workers {
+					other.stuck.Store(false)
+				}
+				require.NoError(t, <-ended)
+				c.settled(time.Minute, 2)
+			})
+		})
+	}
+}
+
+// The client may be closed while a drain goes on.
+func TestVirtualCloseDuringADrain(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		t := c.t
+		workers := c.group("abc")
+		for _, w := range workers {
+			w.stuck.Store(true)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- workers[0].balancer.Drain(t.Context()) }()
+		time.Sleep(5 * time.Second)
+		workers[0].close()
+		require.ErrorIs(t, <-ended, kgo.ErrClientClosed)
+		s := workers[0].balancer.State()
+		assert.True(t, s.Closed)
+		assert.Empty(t, s.Active)
+		assert.Empty(t, s.Handover)
+	})
+}
+
+// A drain from outside that has failed can be asked for again.
+func TestVirtualLeaveAgain(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		t := c.t
+		w := c.group("ab", static)[0]
+		refuse := true
+		c.ControlKey(int16(kmsg.LeaveGroup), func(req kmsg.Request) (kmsg.Response, error, bool) {
+			c.KeepControl()
+			if !refuse {
+				return nil, nil, false
+			}
+			resp := req.ResponseKind().(*kmsg.LeaveGroupResponse)
+			resp.ErrorCode = kerr.GroupAuthorizationFailed.Code
+			return resp, nil, true
+		})
+		w.post("/leave")
+		c.eventually(time.Minute, "it has failed", func() bool { return w.balancer.State().Trouble() != "" })
+		refuse = false
+		w.post("/leave")
+		<-w.balancer.Done()
+		c.eventually(time.Second, "the trouble is over", func() bool { return w.balancer.State().Trouble() == "" })
+		assert.Len(t, c.GroupInfo(c.groupID).Members, 1)
+	})
+}
+
+// Whenever Stay comes, its answer is what becomes of the member: true, and it is in the group and runs tasks; false, and it is out.
+func TestVirtualStayAtAnyTime(t *testing.T) {
+	for wait := time.Duration(0); wait < 3*time.Second; wait += 100 * time.Millisecond {
+		t.Run(wait.String(), func(t *testing.T) {
+			bubble(t, func(c *cluster) {
+				t := c.t
+				w := c.group("ab")[0]
+				ended := make(chan error, 1)
+				go func() { ended <- w.balancer.Drain(t.Context()) }()
+				time.Sleep(wait)
+				if w.balancer.Stay() {
+					require.ErrorIs(t, <-ended, franz.ErrStays)
+					c.settled(time.Minute, 2)
+				} else {
+					require.NoError(t, <-ended)
+					c.settled(time.Minute, 1)
+					assert.Len(t, c.GroupInfo(c.groupID).Members, 1)
+				}
+			})
+		})
+	}
+}
+
+// When all members of a static group have restarted one after the other, the leader last, everybody else has an id that it has
+// never seen. It still calls for no round: nothing has changed.
+func TestVirtualStaticRollingRestart(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		t := c.t
+		c.likeABroker()
+		c.group("abc", static)
+		time.Sleep(10 * time.Second)
+		epoch, leader := c.GroupInfo(c.groupID).Epoch, c.leader()
+		restart := func(w *worker) *worker {
+			w.close()
+			time.Sleep(time.Second)
+			again := c.start(w.name, static)
+			c.settled(time.Minute, 3)
+			return again
+		}
+		for _, w := range c.workers[:3] {
+			if w != leader {
+				restart(w)
+			}
+		}
+		leader = restart(leader)
+		time.Sleep(10 * time.Second)
+		assert.True(t, leader.balancer.Leader())
+		assert.Equal(t, epoch, c.GroupInfo(c.groupID).Epoch, "without a round")
+	})
+}
+
+// A client that is closed runs nothing, and State says so.
+func TestVirtualClosed(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		t := c.t
+		workers := c.group("ab")
+		assert.False(t, workers[0].balancer.State().Closed)
+		workers[0].close()
+		s := workers[0].balancer.State()
+		assert.True(t, s.Closed)
+		assert.Empty(t, s.Active)
+		workers[1].kill() // it has no connection to say goodbye by
+		s = workers[1].balancer.State()
+		assert.True(t, s.Closed)
+		assert.Empty(t, s.Active)
+	})
+}
+
+// counter is a service whose tasks count what was ever written to them, and write all the time. The state of a task is the count,
+// and up to where in the ledger it goes; what it writes itself a task takes for valid.
+type counter struct {
+	*worker
+	ledger *ledger
+	states map[assignor.TaskID]*countState
+}
+
+type countState struct {
+	applied, count int
+	runs           bool // it has replayed to the end, and counts what it writes
+}
+
+// ledger is the changelogs: who wrote, and whether it counts.
+type ledger struct {
+	mu      sync.Mutex
+	entries map[assignor.TaskID][]bool
+	void    int
+}
+
+// write appends what a worker writes, and returns the place behind it. It is void where another runs the task: that one's fence is
+// in the ledger already.
+func (j *ledger) write(task assignor.TaskID, w *worker) int {
+	void := w.c.monitor.ownedByAnother(task, w)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.entries[task] = append(j.entries[task], !void)
+	if void {
+		j.void++
+	}
+	return len(j.entries[task])
+}
+
+func (m *monitor) ownedByAnother(task assignor.TaskID, w *worker) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.owner[task] != nil && m.owner[task] != w
+}
+
+// replay applies to a state what it has not applied yet.
+func (j *ledger) replay(task assignor.TaskID, s *countState) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, valid := range j.entries[task][s.applied:] {
+		s.applied++
+		if valid {
+			s.count++
+		}
+	}
+}
+
+func (j *ledger) valid(task assignor.TaskID) int {
+	s := &countState{}
+	j.replay(task, s)
+	return s.count
+}
+
+// startCounter starts a worker that is a counter.
+func (c *cluster) startCounter(name string, j *ledger) *counter {
+	n := &counter{ledger: j, states: map[assignor.TaskID]*countState{}}
+	n.worker = c.start(name, func(s *settings) {
+		s.config.Local = nil
+		inner := s.config.OnChange
+		s.config.OnChange = func(state franz.State) {
+			inner(state)
+			n.follow(state)
+		}
+	})
+	n.stuck.Store(true) // it replays by itself
+	n.done.Add(1)
+	go n.work()
+	return n
+}
+
+// follow throws away what is suspect, and replays what is to be learned or run.
+func (n *counter) follow(s franz.State) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, task := range s.Suspect {
+		delete(n.states, task)
+	}
+	for _, task := range append(copied(s.Learning), s.Active...) {
+		if n.states[task] == nil {
+			n.states[task] = &countState{}
+		}
+	}
+	for task, state := range n.states {
+		state.runs = state.runs && contains(s.Active, task)
+	}
+}
+
+// work writes to what it runs, and replays what it learns or restores, ten times a second.
+func (n *counter) work() {
+	defer n.done.Done()
+	for ticker := time.NewTicker(100 * time.Millisecond); ; {
+		select {
+		case <-n.ctx.Done():
+			ticker.Stop()
+			return
+		case <-ticker.C:
+		}
+		s := n.balancer.State()
+		for _, task := range append(copied(s.Learning), copied(s.Restores)...) {
+			n.mu.Lock()
+			if state := n.states[task]; state != nil {
+				n.ledger.replay(task, state)
+			}
+			n.mu.Unlock()
+			n.balancer.Progress(task, 0)
+		}
+		n.mu.Lock()
+		for task := range n.runs {
+			state := n.states[task]
+			if state == nil || contains(copied(s.Restores), task) {
+				continue
+			}
+			if !state.runs {
+				n.ledger.replay(task, state)
+				state.runs = true
+			}
+			state.applied = n.ledger.write(task, n.worker)
+			state.count++
+		}
+		n.mu.Unlock()
+	}
+}
+
+// A zombie writes to tasks that others own by now, and its own state has what it wrote. When it is back and gets tasks again, nothing
+// of that counts, and nothing that counts is missing: what it ran when it lost its place was thrown away.
+func TestVirtualZombieComesBackWithVoidWrites(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		t := c.t
+		j := &ledger{entries: map[assignor.TaskID][]bool{}}
+		counters := map[string]*counter{}
+		for i, name := range []string{"a", "b", "c"} {
+			counters[name] = c.startCounter(name, j)
+			c.settled(time.Minute, i+1)
+		}
+		zombie := counters[c.follower().name]
+		zombie.zombie.Store(true)
+		gate := make(chan struct{})
+		zombie.block.Store(&gate) // it is told, and does not stop
+		zombie.cutOff()
+		c.eventually(time.Minute, "the others run all", func() bool {
+			_, each := c.monitor.running()
+			return each[zombie.name] == 0
+		})
+		time.Sleep(5 * time.Second)
+		zombie.block.Store(nil)
+		close(gate)
+		zombie.mend()
+		c.settled(time.Minute, 3)
+		time.Sleep(10 * time.Second)
+		require.Positive(t, j.void, "the zombie wrote")
+		for name, n := range counters {
+			n.mu.Lock()
+			for task := range n.runs {
+				assert.Equal(t, j.valid(task), n.states[task].count, "%v on %s", task, name)
+			}
+			n.mu.Unlock()
+		}
+	})
+}
