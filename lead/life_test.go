@@ -2,8 +2,10 @@ package lead_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -186,12 +188,13 @@ func TestLearnerTimeout(t *testing.T) {
 	config.Assignor.Topology[0].Partitions = 4
 	c := handingOverAll(t, config)
 	learners := c.sessions["S2"].State(c.clock).Learners
+	c.sessions["S2"].Progress(c.clock, learners[1].Task, 500)
 	c.tell("S2", "progress", c.sessions["S2"].Progress(c.clock, learners[0].Task, 0))
 	c.after(59 * time.Second)
 	c.after(time.Second + time.Millisecond)
 	c.after(time.Second)
 	c.want(`
-		S2 progress: wake 1m0.001s
+		S2 progress: wake 1m0s
 		S2 after 1s: call: learners have caught up, wake 10s`)
 	state := c.sessions["S2"].State(c.clock)
 	if got := state.Learners[1].For; got != 61*time.Second+time.Millisecond {
@@ -199,6 +202,7 @@ func TestLearnerTimeout(t *testing.T) {
 	}
 	c.round()
 	c.round()
+	c.catchUp("S1")
 	c.Reset()
 	c.after(time.Hour) // what stood in the report is no news
 	c.want(``)
@@ -216,6 +220,24 @@ func handingOverAll(t *testing.T, config lead.Config) *cast {
 		t.Fatalf("S2 learns %d", n)
 	}
 	return c
+}
+
+// TestSilent: a learner of which nobody says how far it is is trouble, once.
+func TestSilent(t *testing.T) {
+	config := twoTasks()
+	config.Assignor.Topology[0].Partitions = 4
+	c := handingOverAll(t, config)
+	learners := c.sessions["S2"].State(c.clock).Learners
+	c.sessions["S2"].Progress(c.clock, learners[0].Task, 50)
+	c.after(59 * time.Second)
+	if len(c.trouble) > 0 {
+		t.Error(c.trouble)
+	}
+	c.after(time.Second)
+	c.after(time.Hour)
+	if len(c.trouble) != 1 || !strings.Contains(c.trouble[0].Error(), fmt.Sprintf("learns [%v] and", learners[1].Task)) {
+		t.Error(c.trouble)
+	}
 }
 
 // TestUncalled: a call that nobody heard is made again.

@@ -19,7 +19,7 @@ func (s *Session) Progress(now time.Time, task assignor.TaskID, lag int64) Todo 
 	switch {
 	case learner != nil:
 		news := s.caughtUp(learner.Lag) != s.caughtUp(lag)
-		learner.Lag = lag
+		learner.Lag, s.heard[task] = lag, true
 		if news {
 			s.look()
 		}

@@ -40,14 +40,15 @@ type Session struct {
 	clock time.Duration // the time that has passed as far as the events' clocks tell; it never goes back, and is never 0
 	now   time.Time     // the clock of the last event, zero before the first
 
-	me       assignor.Member   // what it runs and has, ages as of the clock's aged
-	aged     time.Duration     //
-	handover []assignor.TaskID // those of me.Active that others learn
-	kept     []assignor.TaskID // the standbys of the last answer; what else is in me.Standbys was left, or is being restored
-	revoking []assignor.TaskID // what the last answer told it to stop
-	broken   []assignor.TaskID // those of me.Active that lost their state since the last report
-	told     bool              // the last answer was given to a member that leaves
-	leftAt   time.Duration     // the clock when it was told to leave; counts while me.Leaving
+	me       assignor.Member          // what it runs and has, ages as of the clock's aged
+	aged     time.Duration            //
+	handover []assignor.TaskID        // those of me.Active that others learn
+	kept     []assignor.TaskID        // the standbys of the last answer; what else is in me.Standbys was left, or is being restored
+	revoking []assignor.TaskID        // what the last answer told it to stop
+	broken   []assignor.TaskID        // those of me.Active that lost their state since the last report
+	heard    map[assignor.TaskID]bool // the learners that have said how far they are
+	told     bool                     // the last answer was given to a member that leaves
+	leftAt   time.Duration            // the clock when it was told to leave; counts while me.Leaving
 
 	phase  phase
 	place  Place           // of the last Begin
@@ -234,6 +235,7 @@ func (s *Session) adopt(ma assignor.MemberAssignment, memory *assignor.Assignmen
 	} else if own := s.memory.assignment; own != nil && own.Generation > ma.Generation {
 		s.memory = remembered{} // of another life of the group
 	}
+	s.listen()
 	s.handover, s.kept, s.revoking, s.told = slices.Clone(ma.Handover), slices.Clone(ma.Standbys), slices.Clone(ma.Revoke), ma.Leaving
 	if before.Generation == 0 { // it may be the answer to what a former life reported
 		s.sent.Leaving = ma.Leaving
@@ -249,6 +251,17 @@ func (s *Session) adopt(ma assignor.MemberAssignment, memory *assignor.Assignmen
 		Keep:  without(s.kept, kept),
 		Drop:  without(had, union(copies(s.me), s.me.Active)),
 	}
+}
+
+// listen awaits a word of the learners that have said nothing yet, and forgets those that are none any more.
+func (s *Session) listen() {
+	heard := make(map[assignor.TaskID]bool, len(s.me.Learners))
+	for _, c := range s.me.Learners {
+		if heard[c.Task] = s.heard[c.Task]; !heard[c.Task] {
+			s.set(silent, patience)
+		}
+	}
+	s.heard = heard
 }
 
 // Lost says that the group has dropped the member, or cannot be reached for so long that it may have. Everything stops: others may run

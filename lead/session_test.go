@@ -29,7 +29,7 @@ func handingOver(t *testing.T, config lead.Config) *cast {
 	c.want(`
 		S1 round 8: start [0_0 0_1]
 		S1 round 9:
-		S2 round 9: learn [0_0]`)
+		S2 round 9: learn [0_0], wake 1m0s`)
 	return c
 }
 
@@ -43,7 +43,7 @@ func TestWorkedExample(t *testing.T) {
 	c.round()
 	c.after(time.Hour)
 	c.want(`
-		S2 progress:
+		S2 progress: wake 1m0s
 		S2 progress: wake 1s
 		S2 after 1s: call: learners have caught up, wake 10s
 		S1 round 10: stop [0_0], call: somebody has stopped a task that runs elsewhere next, wake 10s
@@ -63,7 +63,7 @@ func TestOneRound(t *testing.T) {
 	c.want(`
 		S1 joins: stop [0_0], wake 5m0s
 		S1 round 10: start [0_0]
-		S2 round 10:
+		S2 round 10: wake 1m0s
 		S1 joins: stop [0_0], wake 5m0s
 		S1 round 11: drop [0_0]
 		S2 round 11: start [0_0]`)
@@ -121,16 +121,16 @@ func TestGivenBack(t *testing.T) {
 	c.want(`
 		S1 joins: stop [0_0], wake 5m0s
 		S1 round 10: start [0_0], wake 10s
-		S2 round 10:
+		S2 round 10: wake 1m0s
 		S1 round 11:
-		S2 round 11:
+		S2 round 11: wake 1m0s
 		S1 joins: stop [0_0], wake 5m0s
 		S1 round 12: wake 10s
 		S2 round 12: wake 5m0s
 		S1 round 13: keep [0_0], wake 20s
-		S2 round 13:
+		S2 round 13: wake 1m0s
 		S1 round 14: start [0_0]
-		S2 round 14:`)
+		S2 round 14: wake 1m0s`)
 }
 
 // TestUnread: a report that cannot be read stops nothing and gives nobody anything, however often; what the transport itself knows
