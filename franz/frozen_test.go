@@ -118,6 +118,8 @@ func (c *cluster) triesAgain() {
 	time.Sleep(10 * time.Minute)
 	c.monitor.reset()
 	time.Sleep(time.Hour)
+	c.monitor.mu.Lock()
+	defer c.monitor.mu.Unlock()
 	assert.GreaterOrEqual(c.t, c.monitor.rounds, 10)
 	assert.LessOrEqual(c.t, c.monitor.rounds, 14)
 }
