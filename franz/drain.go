@@ -165,11 +165,12 @@ func (b *Balancer) Stay() bool {
 	if leaving {
 		b.local.leaving, b.undrain, b.alone = time.Time{}, nil, false
 	}
+	stays := b.local.leaving.IsZero()
 	b.mu.Unlock()
 	if leaving && undrain != nil {
 		undrain()
 	}
-	if leaving {
+	if stays { // also where a drain could not even begin
 		b.troubled(TroubleDrain, nil)
 	}
 	b.look()
