@@ -38,14 +38,14 @@ func placeActives(c copies, s *planSpace) owned {
 	if a.memory.prev == nil { // whoever nobody claims is an orphan, but for those of which there are copies
 		a.orphans = a.int32s.take(int(a.topology.size()) - a.claimed)[:0]
 	}
-	dest, status, unknown := a.dest, a.status, a.memory.prev == nil && !a.anyCopies()
+	p, dest, status, unknown := a.plan, a.dest, a.status, a.memory.prev == nil && !a.anyCopies()
 	quiet := len(a.fenced) == 0 && !a.anyLearners && a.restoring == nil
 	for t, o := range a.owner[:len(dest)] {
 		dest[t] = onMember(o)
 		switch {
 		case o == none && unknown: // nobody ever had it
 			a.orphans = append(a.orphans, int32(t))
-		case o != none && keeps[o] && (quiet || a.unquestioned(int32(t))): // R1.2
+		case o != none && keeps[o] && (quiet || p.unquestioned(int32(t))): // R1.2
 			status[t] = decided
 		default:
 			a.placeActive(int32(t))
@@ -59,8 +59,8 @@ func placeActives(c copies, s *planSpace) owned {
 
 // unquestioned reports whether nothing speaks against the owner of a task but what may be said of its instance: no other member that
 // runs it, no learner, no copy that could be better than what it restores.
-func (a *actives) unquestioned(t int32) bool {
-	return a.status[t] == undecided && !(a.anyLearners && a.hasCopies(t)) && !a.isRestoring(t)
+func (p *plan) unquestioned(t int32) bool {
+	return p.status[t] == undecided && !(p.anyLearners && p.hasCopies(t)) && !p.isRestoring(t)
 }
 
 // placeActive goes through the rules for one task that are not about loads.
@@ -118,16 +118,16 @@ func (a *actives) place(t, i, m int32, why Reason) {
 
 // settleLearner finds the learner in place of a task that runs, if it has one that may stay (R3): one on an instance that stays
 // and does not run the task. Of several the one with the smallest lag stays.
-func (a *actives) settleLearner(t int32) {
-	if a.allLeave || a.paused(t) {
+func (p *plan) settleLearner(t int32) {
+	if p.allLeave || p.paused(t) {
 		return
 	}
-	k := a.bestCopy(t, func(k int32) bool {
-		i := a.holderInstance(k)
-		return a.replicas[k].learns && i != a.at(t) && a.speakers(int(i))
-	}, a.lessLag)
+	k := p.bestCopy(t, func(k int32) bool {
+		i := p.holderInstance(k)
+		return p.replicas[k].learns && i != p.at(t) && p.speakers(int(i))
+	}, p.lessLag)
 	if k != none {
-		a.setLearner(t, a.holderInstance(k), k)
+		p.setLearner(t, p.holderInstance(k), k)
 	}
 }
 

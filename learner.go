@@ -67,30 +67,31 @@ func (h *history) newReceivers(i int) bool {
 //
 //	S1 runs 5, S2 learns two of them    target 4 and 1: the one that lags more goes, the other stays
 func (l *levelled) dropLearners() {
-	if len(l.learned) == 0 {
+	p, k := l.plan, &l.stateful
+	if len(p.learned) == 0 {
 		return
 	}
-	given, taken := l.newCounts(&l.stateful), l.newCounts(&l.stateful)
-	learned := l.learnersByLag()
+	given, taken := p.newCounts(k), p.newCounts(k)
+	learned := p.learnersByLag()
 	for _, t := range learned {
-		class := l.classOf(&l.stateful, t)
-		given.of(class)[l.at(t)]++
-		taken.of(class)[l.learnerAt(t)]++
+		class := p.classOf(k, t)
+		given.of(class)[p.at(t)]++
+		taken.of(class)[p.learnerAt(t)]++
 	}
 	for _, t := range learned {
-		class := l.classOf(&l.stateful, t)
-		from, to := l.at(t), l.learnerAt(t)
+		class := p.classOf(k, t)
+		from, to := p.at(t), p.learnerAt(t)
 		surplus := l.have.of(class)[from] - l.target.of(class)[from]
 		room := l.target.of(class)[to] - l.have.of(class)[to]
-		if (l.instances[from].leaving || given.of(class)[from] <= max(0, surplus)) && taken.of(class)[to] <= max(0, room) {
+		if (p.instances[from].leaving || given.of(class)[from] <= max(0, surplus)) && taken.of(class)[to] <= max(0, room) {
 			continue
 		}
 		given.of(class)[from]--
 		taken.of(class)[to]--
 		l.planned.of(class)[from]++
 		l.planned.of(class)[to]--
-		l.endLearner(t)
-		l.spread.move(l.topology.subOf(t), to, from)
+		p.endLearner(t)
+		l.spread.move(p.topology.subOf(t), to, from)
 	}
 }
 

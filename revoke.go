@@ -18,9 +18,10 @@ type revoked struct {
 //	T5 fenced                                       Revoke of all that may run it
 func stopFirst(k kept, s *listSpace) revoked {
 	r := revoked{k.standbys, &lists{space: s, active: k.int32s.zeros(len(k.members))}}
-	active, owner, status := r.active, r.owner[:len(r.dest)], r.status[:len(r.dest)]
-	for t, d := range r.dest {
-		if m, ok := d.member(); ok && status[t] == decided && (m == owner[t] || !r.mustStop(int32(t))) {
+	p := r.plan
+	active, owner, status := r.active, p.owner[:len(p.dest)], p.status[:len(p.dest)]
+	for t, d := range p.dest {
+		if m, ok := d.member(); ok && status[t] == decided && (m == owner[t] || !p.mustStop(int32(t))) {
 			active[m]++
 		} else {
 			r.listPaused(int32(t))

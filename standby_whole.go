@@ -16,16 +16,19 @@ func (s *standbys) findTasks() {
 		s.findWhole()
 		return
 	}
-	if s.config.Standbys > 0 {
-		s.copied = s.int32s.take(int(s.topology.size()))[:0]
+	copied, all := s.copied, s.config.Standbys > 0
+	if all {
+		copied = s.int32s.take(int(s.topology.size()))[:0]
 	}
 	for k, sub := range s.topology.subs {
-		for t := s.topology.start[k]; t < s.topology.start[k+1] && !sub.Stateless; t++ {
-			if s.config.Standbys > 0 || s.hasCopies(t) || s.learnerAt(t) != none {
-				s.copied = append(s.copied, t)
+		first, end := s.topology.start[k], s.topology.start[k+1]
+		for t := first; t < end && !sub.Stateless; t++ {
+			if all || s.hasCopies(t) || s.learnerAt(t) != none {
+				copied = append(copied, t)
 			}
 		}
 	}
+	s.copied = copied
 }
 
 // findWhole finds the tasks that stay with an owner that stays and have exactly the standbys they want, on other instances that
