@@ -222,7 +222,7 @@ func handingOverAll(t *testing.T, config lead.Config) *cast {
 	return c
 }
 
-// TestSilent: a learner of which nobody says how far it is is trouble, once.
+// TestSilent: a learner of which nobody says how far it has come is trouble, once a round.
 func TestSilent(t *testing.T) {
 	config := twoTasks()
 	config.Assignor.Topology[0].Partitions = 4
