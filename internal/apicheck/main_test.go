@@ -23,6 +23,9 @@ type Mode uint8
 // Fast is a mode.
 const Fast Mode = 1
 
+// CurrentVersion grows with releases.
+const CurrentVersion = 2
+
 // Run runs.
 func Run(c Config, more *list.List) error { return nil }
 `
@@ -39,6 +42,9 @@ var edits = []struct {
 	{"field type", "Tasks list.List", "Tasks list.Element", false},
 	{"type made an alias", "Config struct", "Config = struct", false},
 	{"constant value", "Mode = 1", "Mode = 2", false},
+	{"value of a constant that grows", "CurrentVersion = 2", "CurrentVersion = 3", true},
+	{"type of a constant that grows", "CurrentVersion = 2", "CurrentVersion = \"2\"", false},
+	{"constant that grows renamed", "const CurrentVersion", "const LatestVersion", false},
 	{"parameter added", "more *list.List)", "more *list.List, n int)", false},
 	{"result removed", "error { return nil }", "{}", false},
 	{"function renamed", "func Run", "func Start", false},
