@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -53,9 +54,5 @@ func serveModule(dir, source string, m module.Version) error {
 	if err != nil {
 		return err
 	}
-	defer archive.Close()
-	if err := zip.CreateFromDir(archive, m, source); err != nil {
-		return err
-	}
-	return archive.Close()
+	return errors.Join(zip.CreateFromDir(archive, m, source), archive.Close())
 }
