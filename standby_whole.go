@@ -16,14 +16,14 @@ func (s *standbys) findTasks() {
 		s.findWhole()
 		return
 	}
-	copied, all := s.copied, s.config.Standbys > 0
+	p, copied, all := s.plan, s.copied, s.config.Standbys > 0
 	if all {
 		copied = s.int32s.take(int(s.topology.size()))[:0]
 	}
 	for k, sub := range s.topology.subs {
 		first, end := s.topology.start[k], s.topology.start[k+1]
 		for t := first; t < end && !sub.Stateless; t++ {
-			if all || s.hasCopies(t) || s.learnerAt(t) != none {
+			if all || p.hasCopies(t) || p.learnerAt(t) != none {
 				copied = append(copied, t)
 			}
 		}
@@ -39,8 +39,8 @@ func (s *standbys) findTasks() {
 func (s *standbys) findWhole() {
 	s.wholes = s.int32s.zeros(len(s.members))
 	homes := s.homes()
-	quiet := s.learning == nil && len(s.revocations) == 0
-	for k, sub := range s.topology.subs {
+	p, quiet := s.plan, s.learning == nil && len(s.revocations) == 0
+	for k, sub := range p.topology.subs {
 		if sub.Stateless {
 			continue
 		}
@@ -48,7 +48,7 @@ func (s *standbys) findWhole() {
 		owner, status := s.owner[first:end], s.status[first:end]
 		for i, d := range s.dest[first:end] {
 			t := first + int32(i)
-			held := s.holdersOf(t)
+			held := p.holdersOf(t)
 			o, ok := d.member()
 			if !ok || o != owner[i] || status[i] != decided || !apart(held, homes, homes[o]) || !quiet && s.changes(t) {
 				held.forget()
