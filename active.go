@@ -40,12 +40,13 @@ func placeActives(c copies, s *planSpace) owned {
 	}
 	p, dest, status, unknown := a.plan, a.dest, a.status, a.memory.prev == nil && !a.anyCopies()
 	quiet := len(a.fenced) == 0 && !a.anyLearners && a.restoring == nil
+	stops := a.stopped != nil && len(a.statelessKind.weights) > 0
 	for t, o := range a.owner[:len(dest)] {
 		dest[t] = onMember(o)
 		switch {
 		case o == none && unknown: // nobody ever had it
 			a.orphans = append(a.orphans, int32(t))
-		case o != none && keeps[o] && (quiet || p.unquestioned(int32(t))): // R1.2
+		case o != none && keeps[o] && (quiet || p.unquestioned(int32(t))) && !(stops && a.stoppedToLeave(int32(t))): // R1.2
 			status[t] = decided
 		default:
 			a.placeActive(int32(t))
@@ -172,7 +173,7 @@ func (c *claims) handoverOrdered(t int32) bool {
 // instance has no time left, nor where the owner is still restoring while a copy that has caught up could run.
 func (a *actives) keepOwner(t int32) bool {
 	o := a.owner[t]
-	if o == none || a.mustGo(a.members[o].instance, a.stateless(t)) {
+	if o == none || a.mustGo(a.members[o].instance, a.stateless(t)) || a.stoppedToLeave(t) {
 		return false
 	}
 	if a.isRestoring(t) && a.hotElsewhere(t) {
@@ -180,6 +181,12 @@ func (a *actives) keepOwner(t int32) bool {
 	}
 	a.place(t, a.members[o].instance, o, ReasonNone)
 	return true
+}
+
+// stoppedToLeave reports whether a stateless task has stopped on an instance that leaves: it is given up at once there, and has no
+// reason to start again (T11).
+func (c *copies) stoppedToLeave(t int32) bool {
+	return c.stateless(t) && !c.running(t) && !c.instances[c.members[c.owner[t]].instance].stays
 }
 
 // hotElsewhere reports whether a copy that has caught up is on an instance that stays.
@@ -325,6 +332,8 @@ func (c *copies) whyMoved(t int32, how Reason) Reason {
 		return ReasonDeadline
 	case c.isRestoring(t):
 		return ReasonRestoring
+	case in.leaving && c.stateless(t):
+		return ReasonLeaving
 	case in.leaving:
 		return ReasonNoLearners
 	default:

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/incremental-rebalance/assignor/internal/level"
 )
 
 // history is the group and what the leader remembers of the last round.
@@ -113,7 +115,7 @@ func (h *history) indexRemembered(s *historySpace) {
 	}
 	for i := range mem.prev.Departed {
 		d := &mem.prev.Departed[i]
-		absent := max(0, d.Absent) + max(0, h.config.SincePrevious)
+		absent := level.Add(max(0, d.Absent), max(0, h.config.SincePrevious))
 		mem.instances = append(mem.instances, remembered{name: d.Instance, absent: absent})
 	}
 	byName := func(a, b remembered) int { return cmp.Compare(a.name, b.name) }
@@ -262,8 +264,9 @@ func (h *history) revokedBefore(t, m int32) bool {
 	return false
 }
 
-// Recover returns the memory of a new leader: the newest Memory that a member echoes, unless a member reports a later generation
-// than that, else one rebuilt from what the members report. In a rebuilt one, who has a generation is known (the others are
+// Recover returns the memory of a new leader: the newest Memory that a member echoes, unless a member knows of a later generation
+// than that, else one rebuilt from what the members report. A Memory that is newer than its carrier's own Generation is not taken,
+// since its carrier has not acted on that answer, and perhaps nobody has; that there was such a generation counts all the same. In a rebuilt one, who has a generation is known (the others are
 // newcomers), each task is with the member that claims it in the highest generation (with nobody where several do), and absences
 // are lost.
 //
@@ -275,8 +278,15 @@ func Recover(members []Member) *Assignment {
 	newest := int32(0)
 	var echoed *Assignment
 	for i := range members {
-		newest = max(newest, knownGeneration(members[i].Generation))
-		if mem := members[i].Memory; mem != nil && (echoed == nil || knownGeneration(mem.Generation) > knownGeneration(echoed.Generation)) {
+		carrier := knownGeneration(members[i].Generation)
+		newest = max(newest, carrier)
+		mem := members[i].Memory
+		if mem == nil {
+			continue
+		}
+		gen := knownGeneration(mem.Generation)
+		newest = max(newest, gen)
+		if gen <= carrier && (echoed == nil || gen > knownGeneration(echoed.Generation)) {
 			echoed = mem
 		}
 	}

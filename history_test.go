@@ -46,6 +46,16 @@ func TestRecover(t *testing.T) {
 	got.Members[0].Active[0], got.Departed[0].Tasks[0] = id(9, 9), id(9, 9)
 	require.Equal(t, id(0, 1), newer.Members[0].Active[0], "the result shares nothing")
 	require.Equal(t, id(0, 9), newer.Departed[0].Tasks[0])
+
+	members[1].Memory, members[3].Memory = nil, &assignor.Assignment{Generation: 9, Members: newer.Members}
+	got = assignor.Recover(members)
+	require.Equal(t, int32(9), got.Generation, "S4 knows of a generation 9, and has not acted on it")
+	for i := range rebuilt.Members {
+		rebuilt.Members[i].Generation = 9
+	}
+	require.Equal(t, rebuilt.Members, got.Members)
+	members[1].Memory = newer
+	require.Equal(t, rebuilt.Members, assignor.Recover(members).Members, "7 is not the newest")
 }
 
 // TestRecoverGivesNobodyATask: as an answer where Assign fails it lets members do what they do, and no more.

@@ -2,9 +2,10 @@ package assignor
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
+
+	"github.com/incremental-rebalance/assignor/internal/level"
 )
 
 // mustGo reports whether tasks cannot wait on instance i for a learner because it leaves: the drain deadline has passed (R7),
@@ -82,8 +83,8 @@ func burdensOf(members []Member, config Config) []burden {
 			merged = append(merged, b)
 			continue
 		}
-		merged[last].weight = saturatingAdd(merged[last].weight, b.weight)
-		merged[last].cost = saturatingAdd(merged[last].cost, b.cost)
+		merged[last].weight = level.Add(merged[last].weight, b.weight)
+		merged[last].cost = level.Add(merged[last].cost, b.cost)
 		merged[last].leaving = merged[last].leaving && b.leaving
 	}
 	return slices.DeleteFunc(merged, func(b burden) bool { return b.leaving })
@@ -100,17 +101,8 @@ func (m *Member) burden(topology *topology) burden {
 				cost = max(0, costs[task.Partition])
 			}
 		}
-		b.weight = saturatingAdd(b.weight, weight)
-		b.cost = saturatingAdd(b.cost, cost)
+		b.weight = level.Add(b.weight, weight)
+		b.cost = level.Add(b.cost, cost)
 	}
 	return b
-}
-
-// saturatingAdd returns a + b, or the greatest number where that does not fit: costs are the caller's, and nothing is decided
-// by how much too large they are.
-func saturatingAdd(a, b int64) int64 {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
 }

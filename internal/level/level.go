@@ -44,7 +44,10 @@
 // at most the number of parts. All products are of 128 bits, so that no load times a capacity overflows.
 package level
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // Range returns the least and the greatest load that counts as fair for a part that has capacity of sum: its share of total,
 // rounded outwards, give or take percent of it. It never is below one where the share is one or more, so that no tolerance leaves a
@@ -205,4 +208,13 @@ func (l *Levelling) lower(target []int64, missing int64) {
 
 func (l *Levelling) compare(target []int64, a, b int32) int {
 	return CompareRatios(l.Base[a]+target[a], l.Capacity[a], l.Base[b]+target[b], l.Capacity[b])
+}
+
+// Add returns a + b, or the greatest number where that does not fit: a load, a cost or a duration that somebody made up counts as
+// very large, not as negative. Neither may be negative.
+func Add[T ~int64](a, b T) T {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }

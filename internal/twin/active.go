@@ -2,6 +2,7 @@ package twin
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -64,6 +65,9 @@ func (n *round) absence(host string) (absent time.Duration, left bool) {
 		}
 		if !took && left {
 			absent = max(0, d.Absent) + n.config.SincePrevious
+			if absent < 0 { // longer than can be said
+				absent = math.MaxInt64
+			}
 		}
 		left = false
 	}
@@ -140,6 +144,9 @@ func (n *round) handoverOrdered(t taskID) bool {
 func (n *round) keepOwner(t taskID) bool {
 	o := n.owner[t]
 	if o == "" || n.overdue(n.host(o)) {
+		return false
+	}
+	if n.stateless(t) && !n.runs(t) && !n.stays(n.host(o)) { // T11: it has stopped, and need not start there again
 		return false
 	}
 	if !n.stateless(t) && n.leaves(n.host(o)) && !n.allLeave() && !n.somebodyCanLearn() { // R5: drains move by R2
@@ -309,6 +316,8 @@ func (n *round) whyMoved(t taskID, how assignor.Reason) assignor.Reason {
 		return assignor.ReasonDeadline
 	case n.restoring[t]:
 		return assignor.ReasonRestoring
+	case n.leaves(host) && n.stateless(t):
+		return assignor.ReasonLeaving
 	case n.leaves(host):
 		return assignor.ReasonNoLearners
 	default:
