@@ -5,11 +5,12 @@ import (
 	"math/bits"
 )
 
-// bitWriter appends bits to buf, the lowest of a byte first.
+// bitWriter appends bits to buf, the lowest of a byte first, so that a reader can take the next bits of a word by a shift and a mask.
+// It collects 32 of them before it writes, so that most calls of put are a shift and an or.
 type bitWriter struct {
 	buf  []byte
-	bits uint64
-	n    uint // bits that are not in buf yet, below 32
+	bits uint64 // those that are not in buf yet, the next one to be written lowest; above n all are 0
+	n    uint   // how many these are, below 32 between two calls
 }
 
 // put appends the n lowest bits of v, which has no others; n is at most 32.
@@ -22,7 +23,7 @@ func (w *bitWriter) put(v uint64, n uint) {
 	}
 }
 
-// unary appends n zeros and a one.
+// unary appends n zeros and a one: 3 is 0001.
 func (w *bitWriter) unary(n uint64) {
 	for ; n >= 32; n -= 32 {
 		w.put(0, 32)
@@ -30,14 +31,15 @@ func (w *bitWriter) unary(n uint64) {
 	w.put(1<<n, uint(n)+1)
 }
 
-// gamma appends v, which is not 0, in Elias' gamma code.
+// gamma appends v, which is not 0, in Elias' gamma code: small numbers in few bits, with no width agreed on. 1 takes one bit, 4 takes five.
 func (w *bitWriter) gamma(v uint64) {
 	n := uint(bits.Len64(v)) - 1
 	w.unary(uint64(n))
 	w.put(v&^(1<<n), n)
 }
 
-// rice appends v in Rice's code with parameter k.
+// rice appends v in Rice's code with parameter k: v / 2^k in zeros, a one, and the rest in k bits. Most gaps of a random set are at most
+// a few times 2^k, and then all of that is one put.
 func (w *bitWriter) rice(v uint64, k uint) {
 	quotient := uint(v >> k)
 	if n := quotient + 1 + k; n <= 32 {
@@ -63,6 +65,7 @@ type bitReader struct {
 	pos  uint // in bits
 }
 
+// size returns how many bits there are.
 func (r *bitReader) size() uint { return 8 * uint(len(r.data)) }
 
 // peek returns at least the next 57 bits, the first of them lowest.
@@ -79,13 +82,14 @@ func (r *bitReader) peek() uint64 {
 	return v >> (r.pos & 7)
 }
 
+// take reads n bits, at most 57.
 func (r *bitReader) take(n uint) uint64 {
 	v := r.peek() & (1<<n - 1)
 	r.pos += n
 	return v
 }
 
-// unary reads zeros up to a one and returns their number.
+// unary reads zeros up to a one and returns their number. Where there is no one it goes beyond the end, which its caller sees by pos.
 func (r *bitReader) unary() uint64 {
 	start := r.pos
 	for r.pos < r.size() {
@@ -100,6 +104,7 @@ func (r *bitReader) unary() uint64 {
 	return 0
 }
 
+// gamma reads what bitWriter.gamma wrote. It reads no number of more than 33 bits, since no set has as many numbers.
 func (r *bitReader) gamma() uint64 {
 	n := r.unary()
 	if n > 32 {
@@ -109,6 +114,7 @@ func (r *bitReader) gamma() uint64 {
 	return 1<<n | r.take(uint(n))
 }
 
+// rice reads what bitWriter.rice wrote, from one word where that has all of it. Decoding a random set spends its time here.
 func (r *bitReader) rice(k uint) uint64 {
 	v := r.peek()
 	zeros := uint(bits.TrailingZeros64(v))

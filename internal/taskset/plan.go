@@ -70,7 +70,8 @@ type Plan struct {
 	Size int    // in bytes
 }
 
-// or returns the smaller one, p where they are equal: it comes first in the table.
+// or returns the smaller one, p where they are equal. So the plan whose form comes first in the table has to be p: then one set has one
+// encoding.
 func (p Plan) or(other Plan) Plan {
 	if other.Size < p.Size {
 		return other
@@ -78,7 +79,8 @@ func (p Plan) or(other Plan) Plan {
 	return p
 }
 
-// Plan returns how the set is coded. The forms are compared by their exact sizes.
+// Plan returns how the set is coded. The forms are compared by their exact sizes, which are computed from the gaps. Not taken: to
+// write all of them and keep the shortest, which costs O(span) for the bitmaps. This costs O(gaps).
 func (s *Set) Plan() Plan {
 	if s.Len == 1 {
 		return Plan{Form: Single, step: 1, Size: uvarintLen(s.First)}
@@ -104,7 +106,7 @@ func (s *Set) Plan() Plan {
 	return best
 }
 
-// extent returns the last partition less the first, the number of neighbours, and the smallest gap where it divides all others,
+// extent returns the last number less the first, the number of neighbours, and the smallest gap where it divides all others,
 // else 1. (The greatest common divisor would find a step for a few more sets, but takes several divisions a gap on every random
 // one.)
 func (s *Set) extent() (span, neighbours, step uint32) {
@@ -142,6 +144,7 @@ func (s *Set) planOneGap() Plan {
 	return p
 }
 
+// planStride returns the plan of a set in which every gap is step: a run, or a stride.
 func (s *Set) planStride(step uint32) Plan {
 	size := uvarintLen(s.First) + uvarintLen(uint32(s.Len-2))
 	if step == 1 {
@@ -162,7 +165,7 @@ func (s *Set) planRuns(step, neighbours uint32, best Plan) Plan {
 	return runs.or(best)
 }
 
-// runsSize returns the size as at least two runs of partitions that follow each other by step, which divides every gap.
+// runsSize returns the size as at least two runs of numbers that follow each other by step, which divides every gap.
 func (s *Set) runsSize(step uint32) int {
 	size, runs, length := uvarintLen(s.First), uint32(1), uint32(1)
 	if step > 1 {
@@ -215,12 +218,13 @@ func (s *Set) quotients(k uint8) (below, at, above uint64) {
 	return below, at, above
 }
 
-// Bits of form 5 that tell the parameter and the width of the first partition.
+// Bits of form 5 that tell the parameter and the width of the first number: both are at most 31.
 const (
 	riceParameterBits = 5
 	widthBits         = 5
 )
 
+// gapsSize returns the size as form 5, of which the gaps take so many bits.
 func (s *Set) gapsSize(riceBits uint64) int {
 	head := 2*bits.Len(uint(s.Len-1)) - 1 + riceParameterBits + widthBits + max(bits.Len32(s.First), 1) - 1
 	return int((uint64(head) + riceBits + 7) / 8)
@@ -231,4 +235,5 @@ func (s *Set) bitmapSize(span uint32) int {
 	return uvarintLen(s.First) + uvarintLen(span-2) + int((span-1+7)/8)
 }
 
+// uvarintLen returns how many bytes a number takes: one for every 7 bits, and 0 takes one too.
 func uvarintLen(v uint32) int { return (bits.Len32(v|1) + 6) / 7 }

@@ -84,6 +84,8 @@ func (r *Reader) form(form Form) Plan {
 	return p
 }
 
+// fail notes the first error and goes to the end of the data, so that whatever is read after it is zeros: no other method has to ask
+// whether there was one, and every loop ends.
 func (r *Reader) fail(err error) {
 	if r.err == nil {
 		r.err, r.at = err, r.off
@@ -91,7 +93,8 @@ func (r *Reader) fail(err error) {
 	r.off = len(r.data)
 }
 
-// uvarint reads a number in as few bytes as it takes.
+// uvarint reads a number in as few bytes as it takes: 80 00 is no other way to write 0, it is an error. One of a byte, which most are, is
+// read here; the rest is a function of its own, so that this one is inlined.
 func (r *Reader) uvarint() uint64 {
 	if r.off < len(r.data) && r.data[r.off] < 0x80 {
 		r.off++
@@ -100,6 +103,7 @@ func (r *Reader) uvarint() uint64 {
 	return r.longUvarint()
 }
 
+// longUvarint reads a number of two bytes or more, or fails.
 func (r *Reader) longUvarint() uint64 {
 	v, n := binary.Uvarint(r.data[r.off:])
 	switch {
@@ -117,6 +121,7 @@ func (r *Reader) longUvarint() uint64 {
 // number reads one that may be in a set.
 func (r *Reader) number() uint64 { return r.atMost(math.MaxInt32) }
 
+// atMost reads a number that has to be at most limit.
 func (r *Reader) atMost(limit uint64) uint64 {
 	v := r.uvarint()
 	if v > limit {
@@ -126,11 +131,15 @@ func (r *Reader) atMost(limit uint64) uint64 {
 	return v
 }
 
+// step reads the step of a strided form, which is at least 2.
 func (r *Reader) step() uint32 { return uint32(r.atMost(math.MaxInt32-2)) + 2 }
 
+// start begins the set with its first number.
 func (r *Reader) start(first uint64) { r.first, r.last, r.n = uint32(first), first, 1 }
 
-// add notes that the next times members each follow their neighbour by gap, where that is a set.
+// add notes that the next times members each follow their neighbour by gap, where that is a set: no number beyond the largest, and no
+// more numbers than allowed. Both are seen before anything is made of them, so that a few bytes that claim two billion cost nothing.
+// times is compared with the limit by itself first, or r.n+times could overflow, and gap x times with it.
 func (r *Reader) add(gap, times uint64) {
 	switch {
 	case r.err != nil || times == 0:
@@ -151,6 +160,7 @@ func (r *Reader) add(gap, times uint64) {
 	r.Gaps = append(r.Gaps, Gaps{uint32(gap), uint32(times)})
 }
 
+// runs reads what appendRuns wrote.
 func (r *Reader) runs(step uint64) {
 	further := r.uvarint() + 1
 	r.add(step, r.uvarint())
@@ -160,6 +170,8 @@ func (r *Reader) runs(step uint64) {
 	}
 }
 
+// rice reads form 5 and returns its k. Every gap takes a bit at least, so a set that claims more numbers than there are bits ends too
+// early, and is refused before anything is read for it.
 func (r *Reader) rice() (k uint8) {
 	b := bitReader{data: r.data[r.off:]}
 	n := b.gamma()
@@ -203,6 +215,7 @@ func (r *Reader) riceGaps(b *bitReader, k uint, n uint64) {
 	}
 }
 
+// bitmap reads what appendBitmap wrote. Behind the last bit that is written there is the one of the last number, which is not.
 func (r *Reader) bitmap(step uint64) {
 	left := r.number() + 1
 	size := int((left + 7) / 8)

@@ -44,6 +44,7 @@ func TestForms(t *testing.T) {
 		{StridedRuns, append(count(3, 903, 100), count(1103, 1903, 100)...), []byte{98, 3, 0, 9, 0, 8}},
 		{RandomGaps, []uint32{3, 12, 20, 37, 41}, []byte{0x44, 0x88, 0xc4, 0x21, 0x07}},
 		{Bitmap, []uint32{100, 101, 103, 106, 107, 109, 110, 111, 113, 116, 117, 119, 120, 123, 124, 126}, []byte{100, 24, 0x65, 0x97, 0xcd, 0x00}},
+		{StridedBitmap, []uint32{7, 17, 37, 67, 77, 97, 107, 117, 137, 167, 177, 197, 207, 237, 247, 267}, []byte{8, 7, 24, 0x65, 0x97, 0xcd, 0x00}},
 	} {
 		s := Of(c.numbers, nil)
 		p := s.Plan()
