@@ -6,7 +6,8 @@ import (
 	"github.com/incremental-rebalance/assignor"
 )
 
-// checkAnswer holds one answer against Check, and against what the members truly run and the leader may not know: I1 and L3.
+// checkAnswer holds one answer against Check, and against what the members truly run and the leader may not know: I1 and L3. Check sees
+// what the leader sees, so it cannot find a task that runs where no report says so; the world knows.
 func (w *World) checkAnswer(members []assignor.Member, memory, a *assignor.Assignment) {
 	if err := assignor.Check(members, a, w.config); err != nil {
 		w.failf("Check: %v", err)
@@ -84,7 +85,8 @@ func (w *World) checkLanding(members []assignor.Member, a *assignor.Assignment) 
 	}
 }
 
-// excused reports whether the tasks of an instance go elsewhere although nothing there has caught up.
+// excused reports whether the tasks of an instance go elsewhere although nothing there has caught up: it leaves, and is past its
+// deadline (R7.2), or nobody that stays speaks LearnerVersion (R5.6).
 func (w *World) excused(instance string) bool {
 	leaving, longest, speaks := true, int64(0), false
 	for _, k := range w.workers {
@@ -100,6 +102,7 @@ func (w *World) excused(instance string) bool {
 	return leaving && (overdue || !speaks)
 }
 
+// has reports whether the topology has a task now.
 func (w *World) has(task assignor.TaskID) bool {
 	return slices.ContainsFunc(w.config.Topology, func(s assignor.Subtopology) bool { return s.ID == task.Subtopology && task.Partition < s.Partitions })
 }
@@ -113,7 +116,8 @@ func (w *World) stateless(task assignor.TaskID) bool {
 	return false
 }
 
-// checkIdle checks the other half of L3: a task runs at all times but for the one round of a Revoke.
+// checkIdle checks the other half of L3: a task runs at all times but for the one round of a Revoke. Whoever misses an answer makes that
+// two rounds, since it is told to stop what it was given in vain; three rounds later that has to be over.
 func (w *World) checkIdle(a *assignor.Assignment) {
 	runs, stops := map[assignor.TaskID]bool{}, map[assignor.TaskID]bool{}
 	for i := range a.Members {
@@ -183,6 +187,7 @@ func (w *World) checkMoves(members []assignor.Member, memory, a *assignor.Assign
 	}
 }
 
+// must fails where no move tells of a change.
 func (t *tellings) must(kind assignor.MoveKind, task assignor.TaskID, member string) {
 	if t.told[change{kind, task, member}] == 0 {
 		t.failf("no move tells of %v %v %s", task, kind, member)
@@ -235,6 +240,7 @@ func (t *tellings) checkStops(m *assignor.Member, ma *assignor.MemberAssignment)
 	}
 }
 
+// holds reports whether a task is among copies.
 func holds(copies []assignor.Replica, task assignor.TaskID) bool {
 	return slices.ContainsFunc(copies, func(c assignor.Replica) bool { return c.Task == task })
 }

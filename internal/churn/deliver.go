@@ -7,7 +7,13 @@ import (
 	"github.com/incremental-rebalance/assignor"
 )
 
-// deliver lets everybody apply the answer, but for those that miss it and those whose next report does not show it yet.
+// deliver lets everybody apply the answer, but for those that miss it and those whose next report does not show it yet. These two are
+// what R0.2 is about, and the leader cannot tell them apart: both report a generation that is behind.
+//
+//	fate               it runs             its next report shows
+//	applies            what it is told     what it is told
+//	misses             what it ran         what it ran
+//	is slow to apply   what it is told     what it ran; that after it, what it is told
 func (w *World) deliver(a *assignor.Assignment, fate func(k *worker) string) {
 	var missed []assignor.MemberAssignment
 	before := w.reports()
@@ -25,20 +31,7 @@ func (w *World) deliver(a *assignor.Assignment, fate func(k *worker) string) {
 			missed = append(missed, ma)
 			continue
 		}
-		next := k.report.Next(ma, w.mode)
-		k.runs = map[assignor.TaskID]bool{}
-		for _, task := range ma.Active {
-			k.runs[task] = true
-			w.ran[task] = k.instance()
-			if !holds(next.Standbys, task) { // else it has yet to be restored
-				delete(w.lost, task)
-			}
-		}
-		if how == "is slow to apply" {
-			k.fresh = &next
-		} else {
-			k.report, k.fresh = next, nil
-		}
+		w.apply(k, ma, how == "is slow to apply")
 	}
 	for _, ma := range missed {
 		w.leaveOnDisk(ma, before)
@@ -53,6 +46,24 @@ func (w *World) deliver(a *assignor.Assignment, fate func(k *worker) string) {
 				w.lost[task] = true
 			}
 		}
+	}
+}
+
+// apply lets a member do what it is told. Where it is slow only its report after the next one shows it.
+func (w *World) apply(k *worker, ma assignor.MemberAssignment, slow bool) {
+	next := k.report.Next(ma, w.mode)
+	k.runs = map[assignor.TaskID]bool{}
+	for _, task := range ma.Active {
+		k.runs[task] = true
+		w.ran[task] = k.instance()
+		if !holds(next.Standbys, task) { // else it has yet to be restored
+			delete(w.lost, task)
+		}
+	}
+	if slow {
+		k.fresh = &next
+	} else {
+		k.report, k.fresh = next, nil
 	}
 }
 
@@ -74,7 +85,8 @@ func (w *World) leaveOnDisk(ma assignor.MemberAssignment, before []assignor.Memb
 	}
 }
 
-// keep gives the memory to its keepers, three members that stay, which echo it from then on.
+// keep gives the memory to its keepers, three members that stay, which echo it from then on. A member that has missed the answer goes
+// on with the echo of an older one; one that is slow reports none before it reports the answer.
 func (w *World) keep(a *assignor.Assignment, missed []assignor.MemberAssignment) {
 	keepers := w.instances()
 	for _, k := range w.workers {
@@ -91,6 +103,7 @@ func (w *World) keep(a *assignor.Assignment, missed []assignor.MemberAssignment)
 	}
 }
 
+// remember makes an answer the memory. Those before it are kept for a former leader that comes back.
 func (w *World) remember(a *assignor.Assignment) {
 	if w.memory != nil {
 		w.older = append(w.older, w.memory)
@@ -98,7 +111,8 @@ func (w *World) remember(a *assignor.Assignment) {
 	w.memory = a
 }
 
-// pass lets time go by: whoever leaves does so for longer, and copies come closer to their active task.
+// pass lets time go by: whoever leaves does so for longer, and copies come closer to their active task. A standby of a task that its
+// own member runs is what the task is still restoring, so it does not lag behind what runs.
 func (w *World) pass(d time.Duration, percentCaughtUp int) {
 	w.config.SincePrevious = d
 	running := w.running() // what runs nowhere does not get ahead of its copies
@@ -120,6 +134,7 @@ func (w *World) pass(d time.Duration, percentCaughtUp int) {
 	}
 }
 
+// running returns the tasks that truly run somewhere.
 func (w *World) running() map[assignor.TaskID]bool {
 	running := map[assignor.TaskID]bool{}
 	for _, k := range w.workers {
@@ -130,6 +145,8 @@ func (w *World) running() map[assignor.TaskID]bool {
 	return running
 }
 
+// replay lets a copy catch up, stay as it is or fall behind. One that has caught up with a task that does not run cannot fall behind,
+// since nobody writes to its changelog; with one that runs it does now and then, which is why R1.1 does not ask twice.
 func (w *World) replay(k *worker, c *assignor.Replica, d time.Duration, percentCaughtUp int, running bool) {
 	c.For += d
 	switch {
@@ -142,4 +159,5 @@ func (w *World) replay(k *worker, c *assignor.Replica, d time.Duration, percentC
 	}
 }
 
+// caughtUp is Config.AcceptableLag once more, without the library.
 func caughtUp(config assignor.Config, lag int64) bool { return lag >= 0 && lag <= config.AcceptableLag }

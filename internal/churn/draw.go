@@ -8,7 +8,9 @@ import (
 	"github.com/incremental-rebalance/assignor"
 )
 
-// newWorld draws a group and its configuration from a seed.
+// newWorld draws a group and its configuration from a seed. The seed itself says some more, by its remainders, so that these cover each
+// other in a few hundred seeds: odd ones crash, every third misses no answer, of every four one has small capacities and one very
+// unequal ones, and every fifth has members of old versions.
 func newWorld(seed uint64, assign, again Assign) *World {
 	w := &World{
 		assign: assign, again: again,
@@ -41,6 +43,8 @@ func (w *World) Join(capacity int32) {
 // LeaveFirst tells the member that joined first to leave.
 func (w *World) LeaveFirst() { w.leave(w.workers[0]) }
 
+// drawConfig draws a config. Defaults come up more often than their number says: most groups have them, and what several settings do
+// together is seen in a world only where the others are quiet.
 func (w *World) drawConfig() {
 	c := &w.config
 	c.Standbys = pick(w, 0, 0, 1, 1, 1, 2, 2, 3)
@@ -54,6 +58,8 @@ func (w *World) drawConfig() {
 	c.SpreadTags = pick(w, nil, nil, nil, []string{"zone"}, []string{"zone", "rack"})
 }
 
+// drawTopology draws up to four subtopologies, some of them without any task. Ids with gaps and weights are for a few worlds only,
+// since L1 and L2 say less where tasks have several weights. Restore costs are few different numbers, so that ties are frequent.
 func (w *World) drawTopology() {
 	w.config.Topology = nil
 	weighted, sparse := w.chance(25), w.chance(20)
@@ -77,6 +83,7 @@ func (w *World) drawTopology() {
 	}
 }
 
+// drawMember lets a member join, one in four on an instance that is there already.
 func (w *World) drawMember() {
 	instance := ""
 	if names := w.instances(); len(names) > 0 && w.chance(25) {

@@ -6,63 +6,80 @@ import (
 	"github.com/incremental-rebalance/assignor"
 )
 
-// disturb lets something happen between two rounds.
+// disturb lets up to three things happen between two rounds, and whoever has drained stop. Every other seed is calm: nobody crashes
+// there, so that L3 is held against every task all the time. What happens is drawn in any case, and in the same order, since a seed
+// has to play the same rounds whatever it leaves out.
 func (w *World) disturb() {
 	for n := pick(w, 0, 0, 1, 1, 1, 2, 3); n > 0; n-- {
-		instance := pick(w, w.instances()...)
-		on := w.on(instance)
+		on := w.on(pick(w, w.instances()...))
 		k := pick(w, on...)
-		calm := w.seed%2 == 0 // no crashes
 		switch draw := w.rng.IntN(100); {
-		case draw < 30:
-			if len(w.workers) < 14 {
-				w.drawMember()
-			}
-		case draw < 50:
-			for _, k := range on {
-				w.leave(k)
-			}
-		case draw < 55:
-			w.leave(k)
-		case draw < 65:
-			for _, k := range on {
-				if k.report.Leaving {
-					w.event("%s is told to stay", k.report.ID)
-					w.setLeaving(k, false)
-				}
-			}
-		case draw < 70:
-			w.leftover(k)
 		case draw < 72:
-			w.retopologize()
-		case calm:
-		case draw < 80:
-			if len(w.instances()) > 1 {
-				w.event("%s crashes", instance)
-				for _, k := range on {
-					w.vanish(k)
-				}
-			}
-		case draw < 84:
-			if len(w.workers) > 1 {
-				w.event("%s crashes", k.report.ID)
-				w.vanish(k)
-				if rest := w.on(instance); len(rest) > 0 && w.chance(50) {
-					w.inherit(pick(w, rest...))
-				}
-			}
-		case draw < 90:
-			w.restart(instance)
-		default:
-			if names := w.vanished(); len(names) > 0 {
-				w.drawMemberOn(pick(w, names...))
-			}
+			w.order(draw, on, k)
+		case w.seed%2 != 0:
+			w.fail(draw, on, k)
 		}
 	}
 	w.stopDrained()
 }
 
-// disturbOnce lets one thing happen to a group that has settled.
+// order is what somebody does to a group: in 72 of 100 draws. on is an instance, and k one of its members.
+func (w *World) order(draw int, on []*worker, k *worker) {
+	switch {
+	case draw < 30:
+		if len(w.workers) < 14 {
+			w.drawMember()
+		}
+	case draw < 50:
+		for _, k := range on {
+			w.leave(k)
+		}
+	case draw < 55: // and its siblings stay, which is R8.3
+		w.leave(k)
+	case draw < 65:
+		for _, k := range on {
+			if k.report.Leaving {
+				w.event("%s is told to stay", k.report.ID)
+				w.setLeaving(k, false)
+			}
+		}
+	case draw < 70:
+		w.leftover(k)
+	default:
+		w.retopologize()
+	}
+}
+
+// fail is what happens to a group: an instance or one of its members crashes, restarts, or comes back after a while.
+func (w *World) fail(draw int, on []*worker, k *worker) {
+	instance := k.instance()
+	switch {
+	case draw < 80:
+		if len(w.instances()) > 1 {
+			w.event("%s crashes", instance)
+			for _, k := range on {
+				w.vanish(k)
+			}
+		}
+	case draw < 84:
+		if len(w.workers) > 1 {
+			w.event("%s crashes", k.report.ID)
+			w.vanish(k)
+			if rest := w.on(instance); len(rest) > 0 && w.chance(50) {
+				w.inherit(pick(w, rest...))
+			}
+		}
+	case draw < 90:
+		w.restart(instance)
+	default:
+		if names := w.vanished(); len(names) > 0 {
+			w.drawMemberOn(pick(w, names...))
+		}
+	}
+}
+
+// disturbOnce lets one thing happen to a group that has settled, and reports whether somebody crashed. What follows is counted against
+// the fewest moves that this change needs, so it is one change: some join, or an instance leaves or crashes, or all are told to stay.
 func (w *World) disturbOnce() (crash bool) {
 	names := w.instances()
 	instance := pick(w, names...)
@@ -93,6 +110,7 @@ func (w *World) disturbOnce() (crash bool) {
 	return crash
 }
 
+// leave tells a member to leave, which one that is told so already does not hear again: for how long it has been leaving counts on.
 func (w *World) leave(k *worker) {
 	if !k.report.Leaving {
 		w.event("%s is told to leave", k.report.ID)
@@ -100,6 +118,7 @@ func (w *World) leave(k *worker) {
 	}
 }
 
+// setLeaving changes both reports of a member that is slow to apply an answer, the old one and the one that follows.
 func (w *World) setLeaving(k *worker, leaving bool) {
 	k.report.Leaving, k.report.LeavingFor = leaving, 0
 	if k.fresh != nil {
@@ -107,7 +126,8 @@ func (w *World) setLeaving(k *worker, leaving bool) {
 	}
 }
 
-// leftover lets a member report state that nobody asked it to keep.
+// leftover lets a member report state that nobody asked it to keep: of a task of an earlier life, as far behind as it may be. It is no
+// order that was missed, and no claim.
 func (w *World) leftover(k *worker) {
 	tasks := w.tasks()
 	if len(tasks) == 0 {
@@ -122,7 +142,7 @@ func (w *World) leftover(k *worker) {
 	k.report.Standbys = append(k.report.Standbys, c)
 }
 
-// inherit lets a member report what its vanished sibling left on the disk.
+// inherit lets a member report what its vanished sibling left on the disk: the instance is the same, so its state is not lost.
 func (w *World) inherit(k *worker) {
 	for _, c := range w.takeDisk(k.instance()) {
 		if !holds(k.report.Learners, c.Task) && !holds(k.report.Standbys, c.Task) {
@@ -131,7 +151,8 @@ func (w *World) inherit(k *worker) {
 	}
 }
 
-// restart replaces the members of an instance by new ones with new ids, or with the old ones but without a generation.
+// restart replaces the members of an instance by new ones with new ids, or with the old ones but without a generation. Kafka's clients
+// draw a new id at every start unless they are static, so both are usual, and by R7.5 both are the instance that was there before.
 func (w *World) restart(instance string) {
 	on := w.on(instance)
 	w.event("%s restarts", instance)
@@ -161,7 +182,8 @@ func (w *World) vanished() []string {
 	return names
 }
 
-// stopDrained stops instances that leave and have nothing left.
+// stopDrained stops instances that leave and have nothing left, most of the time: some stay a little longer, as drained processes do.
+// One that has missed the last answer does not know that it has nothing left.
 func (w *World) stopDrained() {
 	for _, name := range w.instances() {
 		on := w.on(name)
@@ -176,7 +198,8 @@ func (w *World) stopDrained() {
 	}
 }
 
-// retopologize lets a subtopology grow, or end.
+// retopologize lets a subtopology grow, or lose half of its partitions. Tasks that it does not have any more are foreign from then on
+// (R0.5), and nothing is promised of where they run.
 func (w *World) retopologize() {
 	i := w.rng.IntN(len(w.config.Topology))
 	w.config.Topology = slices.Clone(w.config.Topology)

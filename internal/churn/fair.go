@@ -68,7 +68,8 @@ func (w *World) parties() []*party {
 	return all
 }
 
-// share is a fair range: the expected load, give or take the tolerance, rounded outwards.
+// share is a fair range (R4.1): the expected load, give or take the tolerance, rounded outwards. Of 10 tasks on capacities 1, 1 and 2 it
+// is 2 to 3 for the first two, and 5 to 5 for the last. Its products fit, since worlds are small.
 func share(total, capacity, sum, percent int64) (lo, hi int64) {
 	lo = total * capacity * (100 - percent) / (sum * 100)
 	hi = (total*capacity*(100+percent) + sum*100 - 1) / (sum * 100)
@@ -85,7 +86,13 @@ type levelled struct {
 }
 
 // fewestMoves returns how many tasks instances that stay must give up at least, if incoming tasks have to go somewhere besides:
-// what is above a range has to go, as far as others have room below theirs, and what is missing below a range has to come.
+// what is above a range has to go, as far as others have room below theirs, and what is missing below a range has to come. An instance
+// that does not receive has its range cut to what it has. With a range of 3 to 4 for each,
+//
+//	have       A 6  B 4  C 0   10 in all, nothing incoming
+//	above      2               A's, beyond 4
+//	below              3       C's, up to 3
+//	moves      3               what C lacks: A's two, and one that A or B can spare
 func fewestMoves(parties []levelled, incoming, percent int64) int64 {
 	total, sum := incoming, int64(0)
 	for _, p := range parties {
@@ -136,7 +143,8 @@ func (w *World) statefulMoves(where map[assignor.TaskID]string) (fewest int64) {
 	return leaving + fewestMoves(parties, leaving, int64(w.config.ImbalancePercent))
 }
 
-// statelessMoves returns the same of the stateless tasks, where instances have the stateful ones that they have.
+// statelessMoves returns the same of the stateless tasks, where instances have the stateful ones that they have: by R4.3 these are the
+// base, which counts for the range and does not move.
 func (w *World) statelessMoves(a *assignor.Assignment) (fewest int64) {
 	var parties []levelled
 	leaving := int64(0)
@@ -153,7 +161,8 @@ func (w *World) statelessMoves(a *assignor.Assignment) (fewest int64) {
 	return leaving + fewestMoves(parties, leaving, int64(w.config.ImbalancePercent))
 }
 
-// unit reports whether the loads of the stateful tasks, or of all tasks, are counts.
+// unit reports whether the loads of the stateful tasks, or of all tasks, are counts. Where they are not, to reach the ranges with the
+// fewest moves is a packing problem (R4.6), and no formula here says how many that takes.
 func (w *World) unit() (stateful, all bool) {
 	weights, weightsOfState := map[int32]bool{}, map[int32]bool{}
 	for _, s := range w.config.Topology {

@@ -74,7 +74,8 @@ func ShuffleMemory(rng *rand.Rand, a *assignor.Assignment) *assignor.Assignment 
 	return &c
 }
 
-// printer writes values out in full, so that two prints are equal exactly where the values are.
+// printer writes values out in full, so that two prints are equal exactly where the values are. Whether arguments have changed no
+// comparison of two can say, since there is only one.
 type printer struct{ b []byte }
 
 func (p *printer) text(s string) { p.b = append(strconv.AppendQuote(p.b, s), ' ') }
@@ -149,6 +150,7 @@ func (p *printer) assignment(a *assignor.Assignment) {
 	}
 }
 
+// printInput prints the arguments of Assign, what members echo included.
 func printInput(members []assignor.Member, memory *assignor.Assignment, config assignor.Config) string {
 	var p printer
 	for i := range members {

@@ -10,7 +10,8 @@ import (
 	"github.com/incremental-rebalance/assignor"
 )
 
-// leader returns what the leader of the next round remembers.
+// leader returns what the leader of the next round remembers: four times in five the last answer, else nothing, what it makes of the
+// reports, or an older answer, as a leader has that was cut off for a while and is elected again.
 func (w *World) leader() *assignor.Assignment {
 	memory := w.memory
 	w.rebuilt = false
@@ -95,7 +96,7 @@ func (w *World) Churn() {
 	}
 }
 
-// stick keeps one copy from ever catching up.
+// stick keeps one copy from ever catching up, as a disk that is too slow does. The world lets go of it before it has to settle.
 func (w *World) stick(k *worker) {
 	for _, copies := range [][]assignor.Replica{k.report.Learners, k.report.Standbys} {
 		for i := range copies {
@@ -107,7 +108,7 @@ func (w *World) stick(k *worker) {
 	}
 }
 
-// Play draws a world from a seed and lets it play. It returns the world, and what went wrong with the seed and the last rounds.
+// Play draws a world from a seed and lets it play: [World.Live], for most. It returns the world, and what went wrong with the seed and the last rounds.
 // Every round is decided by assign, and by again with everything in another order, which must come to the same.
 func Play(seed uint64, assign, again Assign, play func(w *World)) (w *World, err error) {
 	w = newWorld(seed, assign, again)
@@ -124,7 +125,9 @@ func Play(seed uint64, assign, again Assign, play func(w *World)) (w *World, err
 	return w, nil
 }
 
-// Live is the whole life of a group: many events and then none, and then one at a time.
+// Live is the whole life of a group: many events and then none, and then one at a time. After many it says little how many moves there
+// were, since nobody knows where they began. After one, of a group that had settled, the fewest moves are known (L2), stateless ones
+// too, and they begin at once unless somebody has to be awaited or to stop first.
 func (w *World) Live() {
 	w.Churn()
 	s := w.Settle()

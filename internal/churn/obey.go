@@ -6,7 +6,8 @@ import (
 	"github.com/incremental-rebalance/assignor"
 )
 
-// Obey returns what members report in the next round where all of them do what they are told.
+// Obey returns what members report in the next round where all of them do what they are told. In a [World] members
+// may miss what they are told, so it has a way of its own (deliver).
 func Obey(members []assignor.Member, a *assignor.Assignment, mode assignor.HandoverMode) []assignor.Member {
 	next := make([]assignor.Member, len(members))
 	for i := range members {
@@ -48,7 +49,8 @@ func (g *Group) Join(ids ...string) {
 	}
 }
 
-// Leave takes a member out of the group once it has drained.
+// Leave takes a member out of the group once it has drained, and lets those that stay settle without it. It fails where there is nobody
+// to hand over to.
 func (g *Group) Leave(id string) error {
 	for i := range g.Members {
 		g.Members[i].Leaving = g.Members[i].Leaving || g.Members[i].ID == id
@@ -73,7 +75,8 @@ func (g *Group) Leave(id string) error {
 // maxGroupRounds is more than any group of the tests needs to settle.
 const maxGroupRounds = 50
 
-// Settle plays rounds until one moves nothing and nobody learns, and returns how many did.
+// Settle plays rounds until one moves nothing and nobody learns, and returns how many did. It plays two at least: what the first one
+// decides is seen in the reports of the second.
 func (g *Group) Settle() (rounds int, err error) {
 	for n := range maxGroupRounds {
 		a, err := g.Round()
@@ -91,7 +94,7 @@ func (g *Group) Settle() (rounds int, err error) {
 	return 0, fmt.Errorf("churn: not settled after %d rounds", maxGroupRounds)
 }
 
-// Round plays one round.
+// Round plays one round: the leader decides, everybody obeys, and everything catches up. It returns the answer.
 func (g *Group) Round() (*assignor.Assignment, error) {
 	a, err := assignor.Assign(g.Members, g.Memory, g.Config)
 	if err != nil {

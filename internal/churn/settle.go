@@ -28,6 +28,8 @@ func (w *World) Settle() *Settling {
 	return s
 }
 
+// settle plays rounds until an answer repeats the one before. Of the memory nothing is forgotten any more, no answer is missed, and the
+// RejoinDelay passes with every round, so that nobody is awaited for long.
 func (w *World) settle() *Settling {
 	s := &Settling{World: w, base: -1, began: map[assignor.TaskID]string{}, ran: map[assignor.TaskID]string{}, starts: map[assignor.TaskID]int{}}
 	for task, at := range w.last {
@@ -98,6 +100,10 @@ func (s *Settling) limit() int {
 }
 
 // follow notes where the answer has every stateful task, and how many moves that took.
+//
+// It counts from the base on. Before it the leader may not know who runs what (certain says whether all reports are current), so that a
+// task may come back to where nobody knew it was; while an instance is awaited nothing is levelled (R7.6), and where its tasks go is not
+// known. If a report turns out to be old after all, the base is looked for anew.
 func (s *Settling) follow(certain bool) {
 	for i := range s.last.Members {
 		for _, task := range s.last.Members[i].Active {
@@ -124,7 +130,8 @@ func (s *Settling) follow(certain bool) {
 	s.where = where
 }
 
-// places returns the instance of each stateful task, and whether that is known of all of them.
+// places returns the instance of each stateful task, and whether that is known of all of them. A task that has to stop first is where it
+// will start (R2.1), if the reason says that this is decided.
 func (s *Settling) places() (where map[assignor.TaskID]string, whole bool) {
 	where = s.placesOf(s.last)
 	for _, m := range s.last.Moves {
@@ -206,7 +213,8 @@ func (s *Settling) CheckMoved() {
 	}
 }
 
-// fixed reports whether an answer repeats the last one and decides nothing.
+// fixed reports whether an answer repeats the last one and decides nothing: then the next round has the same reports and the same
+// memory, but for the generation, and so the same answer.
 func fixed(before, a *assignor.Assignment) bool {
 	if before == nil || a.FollowUp || len(a.Moves)+len(a.Departed) > 0 || len(before.Members) != len(a.Members) {
 		return false

@@ -6,7 +6,8 @@ import (
 	"github.com/incremental-rebalance/assignor"
 )
 
-// checkSettled holds a fixed point against L1 and R4, R6, R7 and R8.
+// checkSettled holds a fixed point against L1 and R4, R6, R7 and R8. Of a group in which all leave nothing is asked: there nothing moves
+// (R1.6). Ranges are for equal weights, and where somebody that stays cannot learn, what it lacks goes to nobody.
 func (w *World) checkSettled(a *assignor.Assignment) {
 	parties := w.partiesOf(a)
 	if !slices.ContainsFunc(parties, func(p *party) bool { return !p.leaving }) {
@@ -44,7 +45,8 @@ func (w *World) checkRanges(parties []*party) {
 	}
 }
 
-// checkDrained checks that members that leave have nothing left, but for tasks that the topology does not have.
+// checkDrained checks that members that leave have nothing left (R7.3, R8.3), but for tasks that the topology does not have, which stay
+// with who runs them (R0.5).
 func (w *World) checkDrained(a *assignor.Assignment) {
 	for i := range a.Members {
 		ma := &a.Members[i]
@@ -54,7 +56,8 @@ func (w *World) checkDrained(a *assignor.Assignment) {
 	}
 }
 
-// checkSiblings checks that the members of one instance are at most one apart, for their capacity.
+// checkSiblings checks that the members of one instance are at most one apart, for their capacity (R8.1): stateful and stateless tasks
+// together, and no tolerance, since no state moves between siblings.
 func (w *World) checkSiblings(parties []*party, a *assignor.Assignment) {
 	for _, p := range parties {
 		sum := int64(0)
@@ -77,7 +80,8 @@ func (w *World) checkSiblings(parties []*party, a *assignor.Assignment) {
 	}
 }
 
-// checkStandbys checks that every task has as many standbys as it can have.
+// checkStandbys checks that every task has as many standbys as it can have (R6.1): one on each instance that stays beside its own, and
+// what is missing is counted.
 func (w *World) checkStandbys(parties []*party, a *assignor.Assignment) {
 	staying := 0
 	for _, p := range parties {

@@ -18,6 +18,7 @@ type spreading struct {
 	tags   map[string][]string
 }
 
+// spreadingOf reads an answer. All standbys are shared out among the instances that stay, by the same formula as tasks.
 func (w *World) spreadingOf(a *assignor.Assignment) *spreading {
 	s := &spreading{
 		World: w, lo: map[string]int64{}, hi: map[string]int64{}, count: map[string]int64{}, active: w.placesOf(a),
@@ -99,7 +100,8 @@ func (s *spreading) shared(task assignor.TaskID, instance, inPlaceOf string) int
 	return n
 }
 
-// gain returns by how much the distances of all from their ranges shrink if a standby moves.
+// gain returns by how much the distances of all from their ranges shrink if a standby moves: from an instance one above its range to one
+// that is two below, 2; between two within their ranges, 0 or less.
 func (s *spreading) gain(from, to string) int64 {
 	distance := func(name string, n int64) int64 { return max(0, s.lo[name]-n, n-s.hi[name]) }
 	a, b := s.count[from], s.count[to]

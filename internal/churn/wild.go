@@ -56,7 +56,7 @@ func (w *wild) drawWildConfig() {
 	w.config.Generation = pick(w.World, 0, 0, 0, w.rng.Int32N(20), math.MaxInt32)
 }
 
-// goOn lets the members obey, then time pass and things happen.
+// goOn lets the members obey, then time pass and things happen: those of any world, and those of a wild one on top.
 func (w *wild) goOn(a *assignor.Assignment) {
 	w.Rounds++
 	w.deliver(a, func(*worker) string {
@@ -78,7 +78,8 @@ func (w *wild) goOn(a *assignor.Assignment) {
 	}
 }
 
-// happen is what happens in a wild world only.
+// happen is what happens in a wild world only: a member changes what it cannot change while it runs, a config changes between two rounds,
+// or the leader forgets.
 func (w *wild) happen() {
 	k := pick(w.World, w.workers...)
 	switch w.rng.IntN(9) {
@@ -105,7 +106,8 @@ func (w *wild) happen() {
 	}
 }
 
-// mangled returns what the members say, some of it impossible.
+// mangled returns what the members say, some of it impossible: what a member says of itself is never checked by anybody, so each of
+// these reaches Assign in a group whose members have a bug.
 func (w *wild) mangled() []assignor.Member {
 	members := w.reports()
 	for i := range members {

@@ -6,7 +6,8 @@ import (
 	"github.com/incremental-rebalance/assignor"
 )
 
-// wireEvery is in how many rounds everything also goes over the wire.
+// wireEvery is in how many rounds everything also goes over the wire: one more decision and its encoding, for rounds that are
+// like others in this.
 const wireEvery = 8
 
 // checkWire decides the round once more from the reports and the memory as they arrive after having been sent, which must come to the
@@ -39,7 +40,8 @@ func (w *World) checkWire(members []assignor.Member, memory, a *assignor.Assignm
 	w.sendAnswer(a)
 }
 
-// sendAnswer holds what every member gets against what was meant for it, and what the keepers echo against the memory.
+// sendAnswer holds what every member gets against what was meant for it, and what the keepers echo against the memory: that comes back
+// through Recover, word for word.
 func (w *World) sendAnswer(a *assignor.Assignment) {
 	payloads, err := a.Encode(0)
 	if err != nil {

@@ -33,7 +33,6 @@ type World struct {
 	named      int
 	partitions int32 // a subtopology has fewer
 	rebuilt    bool  // the memory of this round is made of reports
-	all        bool  // print all rounds
 	dirty      int   // the last round in which some member missed an answer or was slow to apply it
 	Rounds     int   // that it has decided
 	events     []string
@@ -71,10 +70,13 @@ type logged struct {
 // fault is what a check of the world found.
 type fault struct{ text string }
 
+// failf ends the world: [Play] turns the panic into an error. A check of a world that has gone wrong already would only find what follows
+// from it.
 func (w *World) failf(format string, args ...any) {
 	panic(fault{fmt.Sprintf(format, args...)})
 }
 
+// event notes what has happened, for the rows of a failure.
 func (w *World) event(format string, args ...any) {
 	w.events = append(w.events, fmt.Sprintf(format, args...))
 }
@@ -83,14 +85,11 @@ func (w *World) chance(percent int) bool { return w.rng.IntN(100) < percent }
 
 func pick[T any](w *World, from ...T) T { return from[w.rng.IntN(len(from))] }
 
-// rows prints the last rounds.
+// rows prints the last eight rounds: enough to see where most faults begin. A whole world is hundreds of lines.
 func (w *World) rows() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "config: %+v\nhandover: %v, rejoin: %v\n", w.config, w.mode, w.rejoin)
 	first := max(0, len(w.log)-8)
-	if w.all {
-		first = 0
-	}
 	for n, l := range w.log[first:] {
 		fmt.Fprintf(&b, "--- round %d: %s\nmemory: %s\n", first+n, strings.Join(l.events, ", "), l.memory)
 		for i := range l.in {
@@ -202,7 +201,8 @@ func (w *World) takeDisk(instance string) []assignor.Replica {
 	return copies
 }
 
-// vanish removes a member without a word. Its state stays on the disk of its instance.
+// vanish removes a member without a word. Its state stays on the disk of its instance: all of what it ran or has stopped, and the rest
+// as far as it had come. Of what it ran L3 says nothing until it runs again somewhere.
 func (w *World) vanish(k *worker) {
 	w.workers = slices.DeleteFunc(w.workers, func(other *worker) bool { return other == k })
 	for task, at := range w.last {
@@ -232,7 +232,8 @@ func (w *World) vanish(k *worker) {
 	}
 }
 
-// reports returns what every member reports as a round begins.
+// reports returns what every member reports as a round begins. What it says to have stopped it has stopped by then, unless it repeats
+// an old report: who is slow may be acting on an answer that gave the task back.
 func (w *World) reports() []assignor.Member {
 	members := make([]assignor.Member, len(w.workers))
 	for i, k := range w.workers {
@@ -265,7 +266,8 @@ func (w *World) round(memory *assignor.Assignment) *assignor.Assignment {
 	return a
 }
 
-// decide lets the round be decided twice, once with everything in another order.
+// decide lets the round be decided twice, once with everything in another order (I6), and looks for arguments that have changed, at once
+// and after the answer has been overwritten: neither may share an array with the other.
 func (w *World) decide(members []assignor.Member, memory *assignor.Assignment) *assignor.Assignment {
 	before := printInput(members, memory, w.config)
 	a, err := w.assign(members, memory, w.config)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/incremental-rebalance/assignor"
+	"github.com/incremental-rebalance/assignor/internal/churn"
 	"github.com/incremental-rebalance/assignor/internal/twin"
 )
 
@@ -35,10 +36,7 @@ func TestAssign(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, rows, a.String())
 	require.Equal(t, "[0_0: S1 -> S4 (learn), evens the load]", fmt.Sprint(a.Moves))
-	for i := range in.Members {
-		ma, _ := a.For(in.Members[i].ID)
-		in.Members[i] = in.Members[i].Next(ma, assignor.OneRound)
-	}
+	in.Members = churn.Obey(in.Members, a, assignor.OneRound)
 	in.Members[3].Learners[0].Lag = 0
 	a, err = twin.Assign(in.Members, a, in.Config)
 	require.NoError(t, err)
