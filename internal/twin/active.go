@@ -74,6 +74,7 @@ func (n *round) absence(host string) (absent time.Duration, left bool) {
 	return absent, left
 }
 
+// present reports whether a member of an instance is there.
 func (n *round) present(host string) bool { return n.crews[host] != nil }
 
 // leavingFor is for how long an instance has been leaving: as long as the longest of its members.
@@ -101,7 +102,8 @@ func (n *round) placeActives() {
 	}
 }
 
-// place lets an instance run a task. The member may be left open.
+// place lets an instance run a task. The member may be left open, for R8. What it does not change is who has it now: where that is
+// somebody else the task is told to stop there first (mustStop), and runs nowhere in this round.
 func (n *round) place(t taskID, host, member string, why assignor.Reason) {
 	n.at[t], n.why[t] = host, why
 	if member != "" {
@@ -118,9 +120,11 @@ func (n *round) runs(t taskID) bool { return n.owner[t] != "" && n.claims[t][n.o
 // waits reports whether a task runs nowhere in this round.
 func (n *round) waits(t taskID) bool { return !n.placed(t) || n.mustStop(t) }
 
+// mustStop is R2.1: somebody runs the task who is not the one that is to run it.
 func (n *round) mustStop(t taskID) bool { return n.runs(t) && n.owner[t] != n.by[t] }
 
-// takeOver is R1.1.
+// takeOver is R1.1. A learner for which the owner was told to stop takes over even where its lag has grown since, unless it may have
+// missed that answer itself.
 func (n *round) takeOver(t taskID) bool {
 	ordered := n.handoverOrdered(t)
 	c, ok := n.best(t, func(c replica) bool {
@@ -146,10 +150,10 @@ func (n *round) keepOwner(t taskID) bool {
 	if o == "" || n.overdue(n.host(o)) {
 		return false
 	}
-	if n.stateless(t) && !n.runs(t) && !n.stays(n.host(o)) { // T11: it has stopped, and need not start there again
+	if n.stateless(t) && !n.runs(t) && !n.stays(n.host(o)) { // R7.1: it has stopped, and need not start there again
 		return false
 	}
-	if !n.stateless(t) && n.leaves(n.host(o)) && !n.allLeave() && !n.somebodyCanLearn() { // R5: drains move by R2
+	if !n.stateless(t) && n.leaves(n.host(o)) && !n.allLeave() && !n.somebodyCanLearn() { // R5.6: drains move by R2
 		return false
 	}
 	if _, hot := n.best(t, n.hotAndStays, lessLag); hot && n.restoring[t] {
@@ -159,6 +163,7 @@ func (n *round) keepOwner(t taskID) bool {
 	return true
 }
 
+// hotAndStays is what R1.3 asks of a copy.
 func (n *round) hotAndStays(c replica) bool { return n.caughtUp(c) && n.stays(n.host(c.member)) }
 
 // giveBack is R1.2 for a task that nobody claims and whose instance is there (R7); and for one that a member had to stop so that a
@@ -229,7 +234,8 @@ func (n *round) lagAt(t taskID, admit func(c replica) bool) uint64 {
 	}
 }
 
-// runHotCopy is R1.3.
+// runHotCopy is R1.3: on the lightest instance that stays; else on one that leaves, as long as it may, if somebody can learn the task
+// from there.
 func (n *round) runHotCopy(t taskID) bool {
 	why := assignor.ReasonCopyCaughtUp
 	c, ok := n.best(t, n.hotAndStays, func(a, b replica) int {
@@ -250,6 +256,8 @@ func (n *round) comparePlanned(a, b string) int {
 	return cmp.Compare(n.plannedLoad(a)*n.capacity(b), n.plannedLoad(b)*n.capacity(a))
 }
 
+// plannedLoad is the weight of the stateful tasks that an instance will have, as far as they are placed by now: so the order in which
+// tasks are placed is part of R1.3.
 func (n *round) plannedLoad(host string) int64 {
 	sum := int64(0)
 	for _, t := range n.tasks {
@@ -272,7 +280,8 @@ func (n *round) planned(t taskID) string {
 	}
 }
 
-// await is R7: a task waits for its instance if that has vanished without leaving.
+// await is R7.4: a task waits for its instance if that has vanished without leaving, and is not away for too long. Nothing that could
+// take over at once has been found before (runHotCopy). The move is told once, in the round in which it vanished.
 func (n *round) await(t taskID) bool {
 	member, host, known := n.lastRan(t)
 	if n.owner[t] != "" || !known || n.present(host) {
@@ -288,9 +297,10 @@ func (n *round) await(t taskID) bool {
 	return true
 }
 
+// awaiting reports whether anybody is awaited: then nothing is levelled (R7.6).
 func (n *round) awaiting() bool { return len(n.awaited) > 0 }
 
-// runBestCopy is R1.4.
+// runBestCopy is R1.4. Here the lag comes first, since the task stands still for as long as it takes to replay.
 func (n *round) runBestCopy(t taskID) bool {
 	c, ok := n.best(t, func(c replica) bool { return n.stays(n.host(c.member)) }, func(a, b replica) int {
 		return cmp.Or(cmp.Compare(a.lag, b.lag), trueFirst(a.learns, b.learns))
@@ -301,6 +311,7 @@ func (n *round) runBestCopy(t taskID) bool {
 	return ok
 }
 
+// trueFirst orders two yeses and noes.
 func trueFirst(a, b bool) int {
 	number := map[bool]int{true: 0, false: 1}
 	return number[a] - number[b]

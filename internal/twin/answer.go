@@ -9,7 +9,7 @@ import (
 	"github.com/incremental-rebalance/assignor"
 )
 
-// chooseMembers is R8: who of an instance runs what.
+// chooseMembers is R8: who of an instance runs what. Tasks that another instance has yet to stop are for the next round.
 func (n *round) chooseMembers() {
 	for _, h := range n.hosts {
 		var tasks []taskID
@@ -28,7 +28,8 @@ func (n *round) chooseMembers() {
 	}
 }
 
-// shareAmong evens the tasks out among the members that do not leave. What others learn stays with its member and does not count.
+// shareAmong evens the tasks out among the members that do not leave (R8.1, R8.3). What others learn stays with its member and does not
+// count. Of what a member has too much, first goes what it has stopped already, then what has no state: neither stops anything.
 func (n *round) shareAmong(host string, tasks []taskID) {
 	crew := slices.DeleteFunc(slices.Clone(n.crews[host]), func(m string) bool { return n.members[m].Leaving && !n.leaves(host) })
 	keep := map[string][]taskID{}
@@ -103,7 +104,7 @@ func (n *round) crewTargets(crew []string, keep map[string][]taskID, coming []ta
 	return targetsOf(parts, int64(len(coming)))
 }
 
-// answer writes down what is decided.
+// answer writes down what is decided, sorted (I6).
 func (n *round) answer() *assignor.Assignment {
 	lists := map[string]*assignor.MemberAssignment{}
 	for _, id := range n.ids {
@@ -130,6 +131,7 @@ func (n *round) answer() *assignor.Assignment {
 	return a
 }
 
+// generation is the caller's where that is new, else one more than the newest that anybody has seen.
 func (n *round) generation() int32 {
 	seen := n.newest
 	if n.memory != nil {
@@ -141,6 +143,7 @@ func (n *round) generation() int32 {
 	return seen + 1
 }
 
+// departed lists the instances that some task waits for, and no others (R7.4).
 func (n *round) departed() []assignor.Departure {
 	var hosts []string
 	for _, h := range n.awaited {
@@ -161,7 +164,8 @@ func (n *round) departed() []assignor.Departure {
 	return departed
 }
 
-// deadlines says whether all must rejoin at once (R2), and else when the next round must come (R2, R7).
+// deadlines says whether all must rejoin at once (R2.3), and else when the next round must come: when an order to stop is repeated (R2.3),
+// an instance has to be drained (R7.2), or nobody is awaited any more (R7.4). The nearest counts (R7.7).
 func (n *round) deadlines(lists map[string]*assignor.MemberAssignment) (followUp bool, next time.Duration) {
 	var all []time.Duration
 	for _, id := range n.ids {
@@ -191,7 +195,7 @@ func (n *round) deadlines(lists map[string]*assignor.MemberAssignment) (followUp
 	return followUp, next
 }
 
-// listRunning lists who runs what, who must stop what, and what others learn meanwhile.
+// listRunning lists who runs what, who must stop what, and what others learn meanwhile. No task is in two lists of this kind (I1, I2).
 func (n *round) listRunning(lists map[string]*assignor.MemberAssignment) {
 	for t, members := range n.conflicts {
 		for _, m := range members {

@@ -22,6 +22,8 @@ type freshCopy struct {
 	from   string // the member that has the state
 }
 
+// listCopies is R8.4 for every task: copies that stay do so with their member, and then new ones go to whoever has least, when all that
+// stays is known.
 func (n *round) listCopies(lists map[string]*assignor.MemberAssignment) {
 	c := &copyLists{round: n, lists: lists}
 	for _, t := range n.tasks {
@@ -38,6 +40,7 @@ func (n *round) listCopies(lists map[string]*assignor.MemberAssignment) {
 	}
 }
 
+// hold lists a copy with a member.
 func (c *copyLists) hold(t taskID, member string, learns bool) {
 	if learns {
 		c.lists[member].Learners = append(c.lists[member].Learners, t)

@@ -48,7 +48,8 @@ func (n *round) dealOrphans(s *sharing, target piles) {
 	}
 }
 
-// excess returns by how much an instance is planned to be above its share of a subtopology, times the capacity of all that stay.
+// excess returns by how much an instance is planned to be above its share of a subtopology (R4.4), times the capacity of all that stay:
+// tasks x capacity of all - tasks of the subtopology x its capacity, so that nothing is rounded. A leaving instance has no share.
 func (n *round) excess(host string, sub int32) int64 {
 	excess := int64(0)
 	for _, t := range n.tasks {
@@ -65,9 +66,13 @@ func (n *round) excess(host string, sub int32) int64 {
 	return excess
 }
 
-// deal says who gets which task of the pool. The takers of the first group take turns, one task each, from the subtopology they are
+// deal says who gets which task of the pool (R4.5). The takers of the first group take turns, one task each, from the subtopology they are
 // furthest below their share of, then those of the next group. Then the tasks of each subtopology go to those who took some of it,
 // both in id order.
+//
+//	pool 0_0 0_1 1_0 1_1, A and B want two each, and have nothing
+//	turns   A takes of 0, B of 0, A of 1, B of 1   of equals, the subtopology with the smaller id
+//	dealt   A 0_0 1_0, B 0_1 1_1
 func (n *round) deal(pool []taskID, room map[string]int64, groups ...[]string) map[taskID]string {
 	type taken struct {
 		host string
@@ -124,7 +129,8 @@ func (n *round) plan(host string, weight int64) int64 {
 	return sum
 }
 
-// levelLearners computes the targets of the stateful tasks (R4), and ends the learners that this no longer needs (R3).
+// levelLearners computes the targets of the stateful tasks (R4.2), and ends the learners that this no longer needs (R3.2). What leaving
+// instances run is incoming. While somebody is awaited nobody gives up anything, and what leaves is the only thing that is incoming.
 func (n *round) levelLearners() {
 	s := &sharing{round: n, have: piles{}, prefer: piles{}, incoming: map[int64]int64{}, receives: n.mayLearnMore, overflows: n.canLearn}
 	for _, t := range n.tasks {
@@ -151,7 +157,8 @@ func (n *round) levelLearners() {
 	}
 }
 
-// dropLearners is R3: what has not caught up goes, the largest lag first, if the plan does not need it.
+// dropLearners is R3.2: what has not caught up goes, the largest lag first, if the plan does not need it. given and taken count the
+// learners that are left, so each one that goes may be what lets the next one stay.
 func (n *round) dropLearners(have piles) {
 	learned := slices.DeleteFunc(slices.Clone(n.tasks), func(t taskID) bool { return n.learner[t] == "" })
 	slices.SortStableFunc(learned, func(a, b taskID) int { return cmp.Compare(n.from[b].lag, n.from[a].lag) })
@@ -179,7 +186,8 @@ func (n *round) dropLearners(have piles) {
 	}
 }
 
-// startLearners is R5.
+// startLearners is R5: who gives up tasks in the order of R5.1, which ones in that of R5.2, as many as R5.4 allows. What nobody has a
+// copy of is pooled and dealt out at the end, when everybody has said what it gives up.
 func (n *round) startLearners() {
 	if n.allLeave() {
 		return
@@ -241,6 +249,7 @@ func (n *round) mayShed(t taskID, host string) bool {
 	return n.at[t] == host && !n.stateless(t) && !n.waits(t) && n.learner[t] == "" && !n.pooled[t]
 }
 
+// room is how many more tasks of a weight an instance takes: up to its target, once all learners have taken over.
 func (n *round) room(host string, weight int64) int64 {
 	if !n.canLearn(host) {
 		return 0
@@ -248,7 +257,8 @@ func (n *round) room(host string, weight int64) int64 {
 	return n.target[pile{host, weight}] - n.plan(host, weight)
 }
 
-// promoteCopies makes learners of copies that receivers with room hold, the smallest lag first.
+// promoteCopies makes learners of copies that receivers with room hold, the smallest lag first (R5.2). One that has caught up needs no
+// slot: it has nothing to replay.
 func (n *round) promoteCopies(host string, surplus map[int64]int64, slots *int) {
 	type held struct {
 		task taskID
@@ -278,7 +288,7 @@ func (n *round) promoteCopies(host string, surplus map[int64]int64, slots *int) 
 	}
 }
 
-// member returns the member that has a task, as far as that is decided before R8.
+// memberOf returns the member that has a task, as far as that is decided before R8.
 func (n *round) memberOf(t taskID) string {
 	if n.by[t] != "" {
 		return n.by[t]
@@ -312,7 +322,7 @@ func (n *round) comparePicks(host string, a, b taskID) int {
 		cmp.Compare(n.cost(a), n.cost(b)))
 }
 
-// dealLearners lets those with room learn what was given up: newcomers first.
+// dealLearners lets those with room learn what was given up: newcomers first (R5.3). What nobody has room for is given up by nobody.
 func (n *round) dealLearners(weight int64) {
 	var pool []taskID
 	for _, t := range n.tasks {

@@ -12,9 +12,11 @@ type pile struct {
 	weight int64
 }
 
+// piles counts tasks by instance and weight.
 type piles map[pile]int64
 
-// sharing is what there is to share out by R4.
+// sharing is what there is to share out by R4.3: orphans, stateful tasks or stateless ones. Who may receive is a question of the rule
+// that asks; overflows says who must take what those may not, so that every task ends somewhere.
 type sharing struct {
 	*round
 	stateless bool
@@ -26,6 +28,7 @@ type sharing struct {
 	overflows func(host string) bool
 }
 
+// weight is that of a task's subtopology; none is 1.
 func (n *round) weight(t taskID) int64 {
 	sub, _ := n.sub(t)
 	return max(1, int64(sub.Weight))
@@ -74,7 +77,7 @@ func (s *sharing) byCount() bool {
 	return len(weights) == 1 && s.load(weights[0]) == 1
 }
 
-// total is the load of all that is shared out.
+// total is the load of all that is shared out. Tasks that are being fenced or awaited count for nobody (R4.3).
 func (s *sharing) total() int64 {
 	sum := int64(0)
 	for _, t := range s.tasks {
@@ -88,7 +91,7 @@ func (s *sharing) total() int64 {
 	return sum
 }
 
-// fairRange is the allowed range of R4.
+// fairRange is the allowed range of R4.1: 10 tasks on a capacity of 1 of 4 are 2 to 3 without tolerance, and 1 to 4 with 40 %.
 func fairRange(total, capacity, staying, percent int64) (lo, hi int64) {
 	lo = total * capacity * (100 - percent) / (staying * 100)
 	hi = (total*capacity*(100+percent) + staying*100 - 1) / (staying * 100)
@@ -98,6 +101,7 @@ func fairRange(total, capacity, staying, percent int64) (lo, hi int64) {
 	return lo, hi
 }
 
+// fair is the range of an instance.
 func (s *sharing) fair(host string) (lo, hi int64) {
 	return fairRange(s.total(), s.capacity(host), s.staying(), int64(s.config.ImbalancePercent))
 }
@@ -133,6 +137,7 @@ func (s *sharing) fill() piles {
 	})
 }
 
+// targets levels tasks that all count for 1. bound sets how far each instance may be lowered and raised.
 func (s *sharing) targets(bound func(p *part)) piles {
 	weight := s.weights(s.stateless)[0]
 	var parts []part
@@ -169,7 +174,8 @@ type part struct {
 	raises      []int64 // the lightest are raised to the first of these where something is left over, then all to the second...
 }
 
-// targetsOf computes targets as close as can be to what the parts have.
+// targetsOf computes targets as close as can be to what the parts have (R4.2): one thing at a time from the heaviest, or to the lightest,
+// which is found by looking at all of them each time.
 func targetsOf(parts []part, incoming int64) map[string]int64 {
 	target := map[string]int64{}
 	rest := incoming
@@ -213,13 +219,14 @@ func firstOf[T any](all []T, admit func(T) bool, compare func(a, b T) int) (firs
 	return first, ok
 }
 
-// scale is R4 for tasks of several weights.
+// scale is R4.6: tasks of several weights, where a move must shrink the summed distance of all instances from their ranges.
 type scale struct {
 	*sharing
 	count  piles // what each instance is planned to have
 	lo, hi map[string]int64
 }
 
+// newScale begins with what each instance has.
 func newScale(s *sharing) *scale {
 	w := &scale{sharing: s, count: piles{}, lo: map[string]int64{}, hi: map[string]int64{}}
 	for pile, n := range s.have {
@@ -235,8 +242,10 @@ func newScale(s *sharing) *scale {
 	return w
 }
 
+// now is the load of an instance as it is planned.
 func (w *scale) now(host string) int64 { return w.loadOf(w.count, host) }
 
+// distance is how far a load is out of an instance's range.
 func (w *scale) distance(host string, load int64) int64 {
 	return max(0, w.lo[host]-load, load-w.hi[host])
 }
@@ -270,6 +279,7 @@ func (w *scale) fill() {
 	}
 }
 
+// level sweeps until nothing shrinks the distance any more, which ends, since every move shrinks it by 1 at least.
 func (w *scale) level() piles {
 	if !w.stateless {
 		w.keepLearners()
@@ -300,6 +310,8 @@ func (w *scale) keepLearners() {
 	}
 }
 
+// keepLearner counts one learner as having taken over, if that is a move that levelling might make; from a leaving instance, if there is
+// room for it.
 func (w *scale) keepLearner(t taskID) bool {
 	from, to, weight := w.at[t], w.learner[t], w.weight(t)
 	switch {

@@ -85,6 +85,7 @@ func (in Input) smaller() []Input {
 	return all
 }
 
+// shrinkMemory leaves out the memory, then parts of it.
 func (in Input) shrinkMemory(try func(change func(in *Input))) {
 	for i, ma := range in.Memory.Members {
 		try(func(s *Input) { s.Memory.Members = without(s.Memory.Members, i) })
@@ -109,6 +110,7 @@ func (in Input) shrinkMemory(try func(change func(in *Input))) {
 	}
 }
 
+// shrinkMember leaves out what a member reports, one thing at a time: a difference that needs none of its tags is no matter of tags.
 func shrinkMember(m assignor.Member, try func(assignor.Member)) {
 	for k := range m.Active {
 		s := m
@@ -138,6 +140,7 @@ func shrinkMember(m assignor.Member, try func(assignor.Member)) {
 	reset(&m, &m.Leaving, isSet[bool], try)
 }
 
+// shrinkCopies leaves out one copy, or what is said of it.
 func shrinkCopies(copies []assignor.Replica) (all [][]assignor.Replica) {
 	for k, c := range copies {
 		all = append(all, without(copies, k))
@@ -150,6 +153,7 @@ func shrinkCopies(copies []assignor.Replica) (all [][]assignor.Replica) {
 	return all
 }
 
+// shrinkSubtopology takes a partition away, or makes it an ordinary one.
 func shrinkSubtopology(sub assignor.Subtopology, try func(assignor.Subtopology)) {
 	if sub.Partitions > 0 {
 		s := sub
@@ -164,6 +168,7 @@ func shrinkSubtopology(sub assignor.Subtopology, try func(assignor.Subtopology))
 	reset(&sub, &sub.Stateless, isSet[bool], try)
 }
 
+// shrinkConfig sets one field after the other to its default.
 func shrinkConfig(c assignor.Config, try func(assignor.Config)) {
 	if c.Standbys > 1 {
 		s := c

@@ -7,7 +7,8 @@ import (
 	"github.com/incremental-rebalance/assignor"
 )
 
-// placeStandbys is R6.
+// placeStandbys is R6. What is too many goes in every round (R6.2); while somebody is awaited, or all leave, nothing is added and nothing
+// is levelled (R7.6, R1.6).
 func (n *round) placeStandbys() {
 	for _, t := range n.tasks {
 		if n.runsNow(t) {
@@ -179,7 +180,7 @@ func (n *round) sharedTags(t taskID, host string, standbys []string) int {
 // tag returns a tag of the instance: that of the member with the smallest id.
 func (n *round) tag(host, tag string) string { return n.members[n.crews[host][0]].Tags[tag] }
 
-// addStandbys gives tasks what they lack, in passes. While an owner that stays hands a task over, the owner is one of them to be.
+// addStandbys gives tasks what they lack, in passes: every task has one before any has two (R6.3). While an owner that stays hands a task over, the owner is one of them to be.
 func (n *round) addStandbys() {
 	for pass := range n.config.Standbys {
 		if pass >= len(n.hosts) {
@@ -255,7 +256,8 @@ func (n *round) paired(t taskID, host string) int {
 	return sum
 }
 
-// improveTags moves standbys that share tag values where others would share fewer.
+// improveTags moves standbys that share tag values where others would share fewer (R6.5). One that moves here is not levelled back:
+// levelling never makes tags differ less.
 func (n *round) improveTags() {
 	for _, t := range n.tasks {
 		for k := range n.kept[t] {
@@ -270,7 +272,8 @@ func (n *round) improveTags() {
 	}
 }
 
-// levelStandbys evens the counts as R4 does, as far as tags and the other copies let it.
+// levelStandbys evens the counts as R4 does, as far as tags and the other copies let it (R6.4): first towards targets, so that few move;
+// then, where a task could not go to who lacks one, by any single move that brings two instances closer to their ranges.
 func (n *round) levelStandbys() {
 	target := n.standbyTargets()
 	var givers []string
@@ -326,7 +329,8 @@ func (n *round) improveStandbys() (moved bool) {
 	return moved
 }
 
-// sortForShedding puts the standbys first that an instance gives up first.
+// sortForShedding puts the standbys first that an instance gives up first: what it has replayed least of, then those of the instance that
+// it keeps most for (R6.6).
 func (n *round) sortForShedding(tasks []taskID, host string) {
 	paired := map[taskID]int{}
 	for _, t := range tasks {
@@ -337,6 +341,7 @@ func (n *round) sortForShedding(tasks []taskID, host string) {
 	})
 }
 
+// standbyTargets is R4.2 for the counts of standbys.
 func (n *round) standbyTargets() map[string]int64 {
 	var parts []part
 	for _, h := range n.hosts {

@@ -119,6 +119,7 @@ func newRound(members []assignor.Member, prev *assignor.Assignment, config assig
 	return n
 }
 
+// knownGeneration returns a generation, and 0 for one that nobody can have: behind 2147483647 there would be no next one.
 func knownGeneration(g int32) int32 {
 	if g < 0 || g == math.MaxInt32 {
 		return 0
@@ -126,7 +127,8 @@ func knownGeneration(g int32) int32 {
 	return g
 }
 
-// faultOf returns why there can be no answer.
+// faultOf returns why there can be no answer. It says which kinds of error there are and nothing more; that they are told in words, all
+// at once, is for tests of the library alone.
 func faultOf(members []assignor.Member, config assignor.Config) error {
 	var faults []error
 	if len(members) == 0 {
@@ -156,7 +158,7 @@ func faultOf(members []assignor.Member, config assignor.Config) error {
 	return errors.Join(faults...)
 }
 
-// sub returns the subtopology of a task.
+// sub returns the subtopology of a task; without one the task is foreign (R0.5).
 func (n *round) sub(t taskID) (assignor.Subtopology, bool) {
 	for _, sub := range n.subs {
 		if sub.ID == t.Subtopology && t.Partition >= 0 && t.Partition < sub.Partitions {
@@ -166,6 +168,7 @@ func (n *round) sub(t taskID) (assignor.Subtopology, bool) {
 	return assignor.Subtopology{}, false
 }
 
+// stateless reports whether the topology has the task and it has no state.
 func (n *round) stateless(t taskID) bool {
 	sub, _ := n.sub(t)
 	return sub.Stateless
@@ -177,6 +180,7 @@ func (n *round) hasState(t taskID) bool {
 	return ok && !sub.Stateless
 }
 
+// cost returns what it takes to restore a task. It only ranks (R5.2).
 func (n *round) cost(t taskID) int64 {
 	sub, _ := n.sub(t)
 	if sub.RestoreCost == nil {
@@ -187,6 +191,7 @@ func (n *round) cost(t taskID) int64 {
 
 func (n *round) host(member string) string { return n.members[member].Instance }
 
+// capacity is the sum of the members' (R0.4), those that leave included: the instance is what it is until they are gone.
 func (n *round) capacity(host string) int64 {
 	sum := int64(0)
 	for _, m := range n.crews[host] {
@@ -204,7 +209,7 @@ func (n *round) allLeave() bool {
 	return !slices.ContainsFunc(n.hosts, func(h string) bool { return !n.leaves(h) })
 }
 
-// stays reports whether the instance does not leave, or all leave.
+// stays reports whether the instance does not leave, or all leave: then all of them count as staying (R1.6).
 func (n *round) stays(host string) bool { return !n.leaves(host) || n.allLeave() }
 
 // staying is the capacity of all instances that stay.
@@ -218,10 +223,12 @@ func (n *round) staying() int64 {
 	return sum
 }
 
+// overdue reports whether an instance is past its drain deadline (R7.2). Where all leave nobody is.
 func (n *round) overdue(host string) bool {
 	return n.leaves(host) && !n.allLeave() && n.config.ScaleDownTimeout > 0 && n.leavingFor(host) >= n.config.ScaleDownTimeout
 }
 
+// speaks reports whether a member speaks LearnerVersion. No version is the newest.
 func (n *round) speaks(member string) bool {
 	v := n.members[member].Version
 	return v == 0 || v >= assignor.LearnerVersion
@@ -234,9 +241,11 @@ func (n *round) canLearn(host string) bool {
 
 func (n *round) somebodyCanLearn() bool { return slices.ContainsFunc(n.hosts, n.canLearn) }
 
+// newcomer reports whether the memory does not know an instance (R0.4). Without a memory there are none.
 func (n *round) newcomer(host string) bool { return n.memory != nil && !n.remembers(host) }
 
-// unsure reports whether the member may have missed the last answer or be acting on it (R0).
+// unsure reports whether the member may have missed the last answer or be acting on it (R0.2). One without a generation has just begun,
+// and runs what it reports.
 func (n *round) unsure(member string) bool {
 	gen := n.members[member].Generation
 	if n.memory == nil {
@@ -246,7 +255,8 @@ func (n *round) unsure(member string) bool {
 		slices.ContainsFunc(n.memory.Members, func(ma assignor.MemberAssignment) bool { return ma.Member == member })
 }
 
-// readClaims finds the owner of every task, and who must stop it (R0).
+// readClaims finds the owner of every task, and who must stop it (R0.3). Whoever is unsure claims what it reports and what the memory
+// gave it, both as running, what it says to have stopped included.
 func (n *round) readClaims() {
 	claim := func(t taskID, member string, runs bool) {
 		if t.Subtopology < 0 || t.Partition < 0 {
@@ -280,6 +290,13 @@ func (n *round) readClaims() {
 	}
 }
 
+// settleClaims is R0.3 for one task. Of the claims of the highest generation one that runs the task comes before one that has stopped
+// it, then the smaller id.
+//
+//	claims                            owner   told to stop
+//	S1 runs (7), S2 runs (6)          S1      S2
+//	S1 runs (7), S2 runs (7)          S1      S1, S2: nobody can say which of them is right
+//	S1 has stopped (7), S2 runs (6)   S1      S1, S2: S1 keeps the state, and starts when S2 has stopped
 func (n *round) settleClaims(t taskID) {
 	top := int32(0)
 	for m := range n.claims[t] {
@@ -302,6 +319,7 @@ func (n *round) settleClaims(t taskID) {
 	if len(runAtTop) > 0 {
 		n.owner[t] = runAtTop[0]
 	}
+	// It goes on without a stop only where it reports to run the task, whatever others have to stop.
 	certain := slices.Contains(n.members[n.owner[t]].Active, t) // not only by what the memory gave it, or by a doubtful Revoked
 	n.fenced[t] = len(run) > 0 && len(runAtTop) != 1 || len(run) > 1 && !certain
 	for _, m := range n.ids { // an owner that has stopped is told so, or it would drop its state
@@ -312,11 +330,14 @@ func (n *round) settleClaims(t taskID) {
 	}
 }
 
+// move notes a decision. Every one is noted where it is made, so that the reason is at hand.
 func (n *round) move(kind assignor.MoveKind, why assignor.Reason, t taskID, from, to string) {
 	n.moves = append(n.moves, assignor.Move{Task: t, From: from, To: to, Kind: kind, Reason: why})
 }
 
-// readCopies collects who has state of a task and does not run it, one copy a member.
+// readCopies collects who has state of a task and does not run it, one copy a member. A copy of what the member itself runs is no copy:
+// it says that the task is still being restored there. Copies of tasks that have ended are dropped, with a move each, but for standbys of
+// stateless tasks, which nobody has asked for.
 func (n *round) readCopies() {
 	for _, id := range n.ids {
 		for _, t := range n.tasks {
@@ -366,6 +387,7 @@ func (n *round) reportedCopy(t taskID, m assignor.Member) (c replica, reported b
 	return c, reported
 }
 
+// lagOf returns a lag by which copies can be compared: an unknown one, which is negative, is last.
 func lagOf(lag int64) uint64 {
 	if lag < 0 {
 		return math.MaxUint64
@@ -390,4 +412,5 @@ func (n *round) best(t taskID, admit func(c replica) bool, compare func(a, b rep
 	return admitted[0], true
 }
 
+// lessLag puts the copy first that is nearest to its task.
 func lessLag(a, b replica) int { return cmp.Compare(a.lag, b.lag) }
