@@ -39,14 +39,14 @@ func placeActives(c copies, s *planSpace) owned {
 		a.orphans = a.int32s.take(int(a.topology.size()) - a.claimed)[:0]
 	}
 	p, dest, status, unknown := a.plan, a.dest, a.status, a.memory.prev == nil && !a.anyCopies()
-	quiet := len(a.fenced) == 0 && !a.anyLearners && a.restoring == nil
 	stops := a.stopped != nil && len(a.statelessKind.weights) > 0
+	quiet := len(a.fenced) == 0 && !a.anyLearners && a.restoring == nil && !stops
 	for t, o := range a.owner[:len(dest)] {
 		dest[t] = onMember(o)
 		switch {
 		case o == none && unknown: // nobody ever had it
 			a.orphans = append(a.orphans, int32(t))
-		case o != none && keeps[o] && (quiet || p.unquestioned(int32(t))) && !(stops && a.stoppedToLeave(int32(t))): // R1.2
+		case o != none && keeps[o] && (quiet || p.unquestioned(int32(t)) && !(stops && a.stoppedToLeave(int32(t)))): // R1.2
 			status[t] = decided
 		default:
 			a.placeActive(int32(t))
@@ -61,7 +61,7 @@ func placeActives(c copies, s *planSpace) owned {
 // unquestioned reports whether nothing speaks against the owner of a task but what may be said of its instance: no other member that
 // runs it, no learner, no copy that could be better than what it restores.
 func (p *plan) unquestioned(t int32) bool {
-	return p.status[t] == undecided && !(p.anyLearners && p.hasCopies(t)) && !p.isRestoring(t)
+	return p.status[t] == undecided && !p.mayBeLearned(t) && !p.isRestoring(t)
 }
 
 // placeActive goes through the rules for one task that are not about loads.
@@ -139,7 +139,7 @@ func (p *plan) settleLearner(t int32) {
 //	T1 owner S1, learner S2 lag 90 000    S1 keeps it
 //	T1 stopped for S2, lag now 30 000     S2 runs it all the same: see handoverOrdered
 func (a *actives) takeOver(t int32) bool {
-	if !a.anyLearners || !a.hasCopies(t) {
+	if !a.mayBeLearned(t) {
 		return false
 	}
 	ordered := a.handoverOrdered(t)
