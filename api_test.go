@@ -161,6 +161,7 @@ func TestConstants(t *testing.T) {
 		{"UnknownLag", assignor.UnknownLag, -1},
 		{"DefaultAcceptableLag", assignor.DefaultAcceptableLag, 10_000},
 		{"RevokeRetry", assignor.RevokeRetry, 10 * time.Second},
+		{"ReviewInterval", assignor.ReviewInterval, time.Minute},
 		{"CurrentVersion", assignor.CurrentVersion, 3},
 		{"LearnerVersion", assignor.LearnerVersion, 2},
 		{"PayloadVersion", assignor.PayloadVersion, 3},

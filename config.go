@@ -19,6 +19,10 @@ const (
 	// reached must not keep the others looping.
 	RevokeRetry = 10 * time.Second
 
+	// ReviewInterval is the [Assignment.NextRebalance] of a round whose answer can get better by nothing but time, as where a task
+	// waits for its instance while somebody else replays its changelog.
+	ReviewInterval = time.Minute
+
 	// CurrentVersion is the protocol that this library speaks ([Member.Version]), LearnerVersion the lowest one that knows
 	// learners. A member of PayloadVersion or later runs what its payload lists, so that a leader whose bytes are short may leave
 	// out what its client's own protocol says again (Kafka's: topics and partitions). Assign does not look at that.

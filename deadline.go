@@ -3,6 +3,8 @@ package assignor
 import (
 	"slices"
 	"time"
+
+	"github.com/incremental-rebalance/assignor/internal/level"
 )
 
 // due is the round in which it is decided when the next one must come.
@@ -33,7 +35,31 @@ func setDeadlines(h held) due {
 	for _, departure := range d.departed {
 		d.soonest(d.config.RejoinDelay - departure.Absent)
 	}
+	if len(d.departed) > 0 && d.anyCopies() {
+		d.reviewAwaited()
+	}
 	return d
+}
+
+// reviewAwaited makes the next round come soon where a task waits for its instance while somebody that stays has a copy of it (T5):
+// soon enough for one that is nearly there, whose holder is no learner and calls for no round.
+//
+//	S1 vanished, RejoinDelay 5m, S2's copy of its T1 is 1 record behind    the next round after RevokeRetry
+//	S1 vanished, RejoinDelay 5m, S2's copy of its T1 has just begun        after ReviewInterval
+func (d *due) reviewAwaited() {
+	near := uint64(level.Add(d.config.AcceptableLag, DefaultAcceptableLag))
+	for t, s := range d.status[:d.topology.size()] {
+		if s != awaited {
+			continue
+		}
+		switch k := d.bestCopy(int32(t), d.staysAt, d.lessLag); {
+		case k == none:
+		case d.replicas[k].lag <= near:
+			d.soonest(RevokeRetry)
+		default:
+			d.soonest(ReviewInterval)
+		}
+	}
 }
 
 // soonest makes the next round come after at most this time.

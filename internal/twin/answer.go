@@ -189,6 +189,16 @@ func (n *round) deadlines(lists map[string]*assignor.MemberAssignment) (followUp
 		absent, _ := n.absence(h)
 		all = append(all, n.config.RejoinDelay-absent)
 	}
+	for t := range n.awaited { // T5
+		c, ok := n.best(t, func(c replica) bool { return n.stays(n.host(c.member)) }, lessLag)
+		switch near := uint64(n.config.AcceptableLag) + assignor.DefaultAcceptableLag; {
+		case !ok:
+		case c.lag <= near:
+			all = append(all, assignor.RevokeRetry)
+		default:
+			all = append(all, assignor.ReviewInterval)
+		}
+	}
 	if len(all) > 0 {
 		next = slices.Min(all)
 	}
