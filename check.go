@@ -44,6 +44,9 @@ func Check(members []Member, a *Assignment, config Config) error {
 //	0_1  B reportsCopy, caught up
 //	0_1  B toRun
 //	0_1  A toStop
+//
+// The list is sorted by counting (list), so that all mentions of a task stand together, and each task is checked by itself: no check
+// looks at two tasks. Members are numbers into members here, as tasks are by number.
 type checker struct {
 	answer   *Assignment
 	config   Config
@@ -97,6 +100,8 @@ type checkedTask struct {
 	who                [numSayings][]mention
 }
 
+// newChecker indexes the input. An answer that is two generations ahead of every report shows that the leader has a memory which says
+// more than the reports do: what it gave a member that is behind cannot be judged from outside.
 func newChecker(members []Member, a *Assignment, config Config) *checker {
 	c := &checker{answer: a, config: config, members: make([]checkedMember, len(members))}
 	c.topology = slices.Clone(config.Topology)
@@ -124,6 +129,7 @@ func newChecker(members []Member, a *Assignment, config Config) *checker {
 	return c
 }
 
+// fail notes a violation. Which of them come first does not say which is the cause: all are told.
 func (c *checker) fail(format string, args ...any) {
 	c.errs = append(c.errs, fmt.Errorf("assignor: "+format, args...))
 }
@@ -150,6 +156,7 @@ func (c *checker) checkShape() {
 	}
 }
 
+// checkList checks I6 for one list. Sorted, a list also shows a task that it has twice.
 func (c *checker) checkList(ma *MemberAssignment, name string, tasks []TaskID) {
 	for i := 1; i < len(tasks); i++ {
 		if tasks[i-1].Compare(tasks[i]) >= 0 {
@@ -159,7 +166,8 @@ func (c *checker) checkList(ma *MemberAssignment, name string, tasks []TaskID) {
 	}
 }
 
-// list returns all mentions, ordered by task, saying and member, and where those of each task end.
+// list returns all mentions, ordered by task, saying and member, and where those of each task end. It calls each three times: to find the
+// foreign tasks, to count, and to fill, where the counts say.
 func (c *checker) list() (list []mention, end []int) {
 	c.each(func(m mention) {
 		if c.number(m.task) == none {
@@ -260,11 +268,12 @@ func (t *checkedTask) says(what saying, who int32) bool {
 	return slices.ContainsFunc(t.who[what], func(s mention) bool { return s.who == who })
 }
 
-// claims reports whether a member ran the task until now.
+// claims reports whether a member ran the task until now, as far as it says so.
 func (t *checkedTask) claims(who int32) bool {
 	return t.says(reportsRunning, who) || t.says(reportsStopped, who)
 }
 
+// checkTask checks all that is said of one task. Of a foreign one there is less to say: it need not run, and nobody may learn or keep it.
 func (c *checker) checkTask(t *checkedTask) {
 	c.checkOwners(t)
 	if t.foreign {
@@ -298,7 +307,7 @@ func (c *checker) checkOwners(t *checkedTask) {
 	if owners := t.who[toRun]; len(owners) > 1 {
 		c.fail("I1: %v is active on %s and %s", t.id, c.members[owners[0].who].ID, c.members[owners[1].who].ID)
 	}
-	for i, s := range t.who[reportsRunning] {
+	for i, s := range t.who[reportsRunning] { // a report may list a task twice
 		if t.says(toRun, s.who) || i > 0 && t.who[reportsRunning][i-1].who == s.who {
 			continue
 		}
@@ -325,7 +334,8 @@ func (c *checker) checkOwners(t *checkedTask) {
 	}
 }
 
-// checkPlaced checks I2: every task is active once, or waits in a Revoke or in a Departure.
+// checkPlaced checks I2: every task is active once, or waits in a Revoke or in a Departure. Several may be told to stop one task, where
+// several have claimed it.
 func (c *checker) checkPlaced(t *checkedTask) {
 	switch held, waiting := len(t.who[toRun])+len(t.who[toStop]), len(t.who[waits]); {
 	case held+waiting == 0:
@@ -380,7 +390,8 @@ func (c *checker) checkLeaving(t *checkedTask) {
 	}
 }
 
-// checkHanded checks I5 for a member that leaves and is told to have a task of which its instance has a copy at most.
+// checkHanded checks I5 for a member that leaves and is told to have a task of which its instance has a copy at most. Without a copy it
+// may get nothing; with one it may keep that, and run the task where no copy that has caught up stays.
 func (c *checker) checkHanded(t *checkedTask, m *checkedMember, what saying) {
 	if !c.copied(t, func(s mention) bool { return c.members[s.who].instance == m.instance }) {
 		c.fail("I5: %s leaves and is handed %v", m.ID, t.id)

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// Bits of the flags of reports and assignments; encoding.go has the table.
+// Bits of the flags of reports and assignments; encoding.go has the table. Both kinds share those up to bit 4 and the last one; what is
+// between means another thing in each. A bit says that something follows which is not the default, so that nothing is spent on defaults.
 const (
 	flagLeaving       = 1 << 0
 	flagVersionShift  = 1
@@ -32,7 +33,8 @@ const (
 	assignmentFlags = flagFields | (1<<13-1)&^(1<<6|1<<7)
 )
 
-// Values of two bits in the flags.
+// Values of two bits in the flags. Most versions are 0 to 2, and most instances are named like their member or have no name of their own:
+// then the flags say it, and nothing follows.
 const (
 	versionFollows = 3
 
@@ -41,7 +43,8 @@ const (
 	instanceFollows = 2
 )
 
-// tagMemory is the tag of the memory in a report and in an assignment.
+// tagMemory is the tag of the memory in a report and in an assignment. It is a tagged field since few members carry one, and a reader
+// may skip it by its length.
 const tagMemory = 1
 
 // flag returns bit where set, else 0.
@@ -60,6 +63,7 @@ type identity struct {
 	name, instance string
 }
 
+// flags returns the bits of the flags that are about the identity.
 func (id identity) flags() int {
 	flags := flag(flagLeaving, id.leaving) | int(min(id.version, versionFollows))<<flagVersionShift
 	switch id.instance {
@@ -87,13 +91,15 @@ func (e *encoder) identity(k wireKind, id identity, more int) {
 	}
 }
 
-// checkTasks fails where a value has too many tasks to be read again.
+// checkTasks fails where a value has too many tasks to be read again. Readers have this bound because a few bytes may stand for any
+// number of tasks; a writer that did not keep it would shut its own member out.
 func (e *encoder) checkTasks(n int) {
 	if n > MaxTasks {
 		e.fail(ErrPayloadTooLarge, "%d tasks, at most %d", n, MaxTasks)
 	}
 }
 
+// tags appends tags by key, unless there are none.
 func (e *encoder) tags(tags map[string]string) {
 	if len(tags) == 0 {
 		return
@@ -110,7 +116,8 @@ func (e *encoder) tags(tags map[string]string) {
 	}
 }
 
-// taskLists appends those of the lists that are not empty, and returns what it appended.
+// taskLists appends those of the lists that are not empty, and returns what it appended: the memory has the lists of the assignments once
+// more, in the same bytes, and does not encode them again.
 func (e *encoder) taskLists(lists ...[]TaskID) []byte {
 	begin := len(e.buf)
 	for _, list := range lists {
@@ -121,7 +128,8 @@ func (e *encoder) taskLists(lists ...[]TaskID) []byte {
 	return e.buf[begin:]
 }
 
-// identity reads what a report or an assignment begins with. allowed are the flags that mean something.
+// identity reads what a report or an assignment begins with. allowed are the flags that mean something. A flag that means nothing today
+// is an error, and no field of a newer minor version: those are tagged.
 func (d *decoder) identity(k wireKind, allowed int) (id identity, flags int) {
 	d.header(k)
 	flags = int(d.byte()) | int(d.byte())<<8
@@ -158,6 +166,7 @@ func (d *decoder) instance(flags int, name string, follows func() string) string
 	return ""
 }
 
+// version returns the version, which follows where the flags cannot tell it.
 func (d *decoder) version(flags int) uint8 {
 	v := uint8(flags >> flagVersionShift & 3)
 	if v < versionFollows {
@@ -186,6 +195,7 @@ func (d *decoder) listIf(set int) ([]TaskID, int) {
 	return d.taskList()
 }
 
+// tags reads tags in the order of their keys, at least one.
 func (d *decoder) tags() map[string]string {
 	n := d.count(2, "tags")
 	if n == 0 {

@@ -11,7 +11,13 @@ import (
 	"github.com/incremental-rebalance/assignor/internal/taskset"
 )
 
-// Parts of a set's head byte.
+// Parts of a set's head byte. Of {0_5, 0_6, 0_7, 3_9} the sets are, in hex,
+//
+//	09 05 01   form 1, a run (1); another set follows (8); subtopology 0 (0 << 4); from 5 on, three tasks less 2
+//	20 09      form 0, a single task; the last set; the subtopology is 2 beyond the least it can be (2 << 4), which is 1; 9
+//
+// Subtopologies are told by how far they are behind their predecessor, so that the usual 0, 1, 2 ... are a 0 each, and a list that is
+// not sorted cannot be written.
 const (
 	headForm  = 7 // mask
 	headMore  = 8
@@ -20,7 +26,8 @@ const (
 	maxNumber = math.MaxInt32
 )
 
-// taskList appends a list that is not empty.
+// taskList appends a list that is not empty, in order and without duplicates (see normal). It works on local copies of the buffers: through
+// e each set would store them.
 func (e *encoder) taskList(tasks []TaskID) {
 	next, buf, gaps := int32(0), e.buf, e.gaps
 	for len(tasks) > 0 {
@@ -69,7 +76,8 @@ func (e *encoder) positions(positions []uint32) {
 	e.buf = appendSet(e.buf, &s, 0, false)
 }
 
-// normal returns tasks in order and without duplicates: tasks itself, where it is so.
+// normal returns tasks in order and without duplicates: tasks itself, where it is so, since nearly all that are encoded are. It fails for
+// what can be no task, which no set could hold.
 func (e *encoder) normal(tasks []TaskID) []TaskID {
 	last := int64(-1)
 	for _, t := range tasks {
@@ -100,6 +108,7 @@ func (e *encoder) normalReplicas(replicas []Replica) []Replica {
 	return replicas
 }
 
+// sortedReplicas sorts copies, and keeps the nearest of several of one task.
 func sortedReplicas(replicas []Replica) []Replica {
 	sorted := slices.Clone(replicas)
 	slices.SortFunc(sorted, func(a, b Replica) int {
@@ -138,12 +147,15 @@ func (d *decoder) taskSets() int {
 	return n
 }
 
+// countTasks adds to what the whole payload stands for. The bound is for all lists together, and it is kept before any list of that many
+// is allocated.
 func (d *decoder) countTasks(n int) {
 	if d.tasks += n; d.tasks > MaxTasks {
 		d.fail("more than %d tasks", MaxTasks)
 	}
 }
 
+// wireSet reads a set behind its head into d.sets, and returns how many tasks it has.
 func (d *decoder) wireSet(subtopology int32, form taskset.Form) int {
 	s, n, err := d.reader.Read(d.data[d.off:d.end], form, MaxTasks)
 	d.off += n

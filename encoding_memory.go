@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// memoryTasks returns how many tasks the encoding of a as a memory holds, at most.
+// memoryTasks returns how many tasks the encoding of a as a memory holds, at most: before it is known which are listed twice.
 func memoryTasks(a *Assignment) int {
 	n := 0
 	for i := range a.Members {
@@ -30,7 +30,12 @@ const (
 	memoryFlags      = flagDeparted | flagMemoryFields
 )
 
-// memory appends what the leader must remember of a. lists has the encoded lists of each of a.Members.
+// memory appends what the leader must remember of a: who took part, what each of them ran or had to stop, and who is awaited. Copies,
+// moves and deadlines are left out, since members report the first and the next round computes the others. lists has the encoded lists of
+// each of a.Members.
+//
+// Names are told by what they share with the name before them, instances in a table, since several members may have one. So members
+// and departures are written in order, whatever order they have.
 func (e *encoder) memory(a *Assignment, lists []memberLists) {
 	order, departed := membersInOrder(a.Members), sortedDepartures(a.Departed)
 	e.byte(kindMemory.header())
@@ -61,7 +66,7 @@ func (e *encoder) memory(a *Assignment, lists []memberLists) {
 	}
 }
 
-// memoryLists returns the encoded lists of each of the members.
+// memoryLists returns the encoded lists of each of the members. Encode does without it: it has encoded them for the payloads.
 func memoryLists(members []MemberAssignment) ([]memberLists, error) {
 	e, lists := encoder{}, make([]memberLists, len(members))
 	for i := range members {
@@ -101,7 +106,7 @@ func instanceTable(members []MemberAssignment) []string {
 	return slices.Compact(table)
 }
 
-// membersInOrder returns the indexes of the members by name.
+// membersInOrder returns the indexes of the members by name; an assignment of Assign has them in order already.
 func membersInOrder(members []MemberAssignment) []int {
 	order := make([]int, len(members))
 	for i := range order {
@@ -114,6 +119,7 @@ func membersInOrder(members []MemberAssignment) []int {
 	return order
 }
 
+// sortedDepartures returns the departures by instance.
 func sortedDepartures(departed []Departure) []Departure {
 	sorted := slices.Clone(departed)
 	slices.SortStableFunc(sorted, func(a, b Departure) int { return cmp.Compare(a.Instance, b.Instance) })
@@ -163,7 +169,7 @@ func (d *decoder) memoryBody() (a Assignment) {
 	return a
 }
 
-// memoryHead reads what a memory begins with.
+// memoryHead reads what a memory begins with. A leader that has a newer one reads no further (see wantsMemory).
 func (d *decoder) memoryHead() (generation int32, flags int) {
 	d.header(kindMemory)
 	d.who = ""
@@ -173,6 +179,7 @@ func (d *decoder) memoryHead() (generation int32, flags int) {
 	return int32(uint32(d.number(math.MaxUint32, "generation"))), flags
 }
 
+// instanceTable reads the names of instances, in order; a name twice, or an empty one, is an error.
 func (d *decoder) instanceTable() []string {
 	table := make([]string, d.count(2, "instances"))
 	for i := range table {
@@ -195,6 +202,8 @@ func (d *decoder) instanceTable() []string {
 // before it.
 const minMemberBytes = 3
 
+// members reads the members, in order. An instance in the table that no member names is an error, or the same memory could be written in
+// two ways.
 func (d *decoder) members(generation int32, instances []string) []MemberAssignment {
 	n := d.count(minMemberBytes, "members")
 	used := make([]bool, len(instances))
@@ -244,9 +253,11 @@ func (d *decoder) member(ma *MemberAssignment, base string, instances []string, 
 	ma.Revoke, _ = d.listIf(flags & flagMemberRevoke)
 }
 
-// minDepartureBytes is what a departure takes at least: prefix, length, absence, flag.
+// minDepartureBytes is what a departure takes at least: prefix, length, absence, flag. With this and minMemberBytes a count that the
+// bytes left cannot hold is refused before anything is allocated for it.
 const minDepartureBytes = 4
 
+// departures reads the absent instances, in order, at least one: that there is none is told by the flags.
 func (d *decoder) departures() []Departure {
 	n := d.count(minDepartureBytes, "departures")
 	if n == 0 {

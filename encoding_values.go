@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// report appends m.
+// report appends m. The head says which of the parts follow, so that a member without tags, tasks and memory takes its name and a few
+// bytes. What the report itself has is bounded by MaxTasks with an error; the memory that it echoes by leaving it out.
 func (e *encoder) report(m *Member) {
 	active, revoked := e.normal(m.Active), e.normal(m.Revoked)
 	learners, standbys := e.normalReplicas(m.Learners), e.normalReplicas(m.Standbys)
@@ -31,7 +32,8 @@ func (e *encoder) report(m *Member) {
 	e.checkTasks(own)
 }
 
-// echo returns the encoding of a report's memory: nil where it has none, or it cannot ride along with the member's own tasks.
+// echo returns the encoding of a report's memory: nil where it has none, or it cannot ride along with the member's own tasks. Another
+// keeper may have the room, and Recover does without any of them; a report that cannot be read costs its member the round.
 func (e *encoder) echo(a *Assignment, own int) []byte {
 	if a == nil || own+memoryTasks(a) > MaxTasks || e.err != nil {
 		return nil
@@ -43,6 +45,7 @@ func (e *encoder) echo(a *Assignment, own int) []byte {
 	return memory.buf
 }
 
+// replicaLists appends those of the lists that are not empty.
 func (e *encoder) replicaLists(lists ...[]Replica) {
 	for _, list := range lists {
 		if len(list) > 0 {
@@ -51,7 +54,8 @@ func (e *encoder) replicaLists(lists ...[]Replica) {
 	}
 }
 
-// assignment appends ma.
+// assignment appends ma. What is being handed over is part of Active, and so is told by its positions there: in a group that grows these
+// are few, or a stretch.
 func (e *encoder) assignment(ma *MemberAssignment) {
 	active, handover, revoke := e.normal(ma.Active), e.normal(ma.Handover), e.normal(ma.Revoke)
 	learners, standbys := e.normal(ma.Learners), e.normal(ma.Standbys)
@@ -66,7 +70,7 @@ func (e *encoder) assignment(ma *MemberAssignment) {
 	e.checkTasks(len(active) + len(handover) + len(revoke) + len(learners) + len(standbys))
 }
 
-// subset appends the positions of tasks in of.
+// subset appends the positions of tasks in of, both of which are in order, unless there are none. It costs O(of).
 func (e *encoder) subset(tasks, of []TaskID) {
 	if len(tasks) == 0 || e.err != nil {
 		return
@@ -85,7 +89,8 @@ func (e *encoder) subset(tasks, of []TaskID) {
 	e.positions(positions)
 }
 
-// report reads a Member.
+// report reads a Member. The order is that of the encoder; whatever goes wrong is kept as the first error, and what is read behind it is
+// zero, so there is nothing to be asked in between.
 func (d *decoder) report() Member {
 	id, flags := d.identity(kindReport, reportFlags)
 	m := Member{ID: id.name, Instance: id.instance, Version: id.version, Generation: id.generation, Leaving: id.leaving}
@@ -128,7 +133,8 @@ func (d *decoder) memoryField() (memory *Assignment) {
 	return memory
 }
 
-// wantsMemory reports whether the memory that follows is newer than newerThan. One that is corrupt at its beginning is to be read.
+// wantsMemory reports whether the memory that follows is newer than newerThan. It looks at the head and reads it again if it is wanted. One
+// that is corrupt at its beginning is to be read, so that the error is told.
 func (d *decoder) wantsMemory() bool {
 	if d.newerThan == anyMemory || d.newerThan == noMemory {
 		return d.newerThan == anyMemory
@@ -138,7 +144,8 @@ func (d *decoder) wantsMemory() bool {
 	return peek.err != nil || int64(knownGeneration(generation)) > d.newerThan
 }
 
-// assignment reads a MemberAssignment and the memory that came with it.
+// assignment reads a MemberAssignment and the memory that came with it. Handover is looked up in Active, of which only the number is known
+// while tasks are counted.
 func (d *decoder) assignment() (ma MemberAssignment, memory *Assignment) {
 	id, flags := d.identity(kindAssignment, assignmentFlags)
 	ma.Member, ma.Instance, ma.Version, ma.Generation, ma.Leaving = id.name, id.instance, id.version, id.generation, id.leaving

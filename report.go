@@ -63,6 +63,7 @@ type Departure struct {
 	Tasks    []TaskID
 }
 
+// instanceName returns the instance that a member is on: its own, named like the member, where it says none.
 func (m *Member) instanceName() string {
 	if m.Instance == "" {
 		return m.ID
@@ -70,6 +71,7 @@ func (m *Member) instanceName() string {
 	return m.Instance
 }
 
+// instanceName returns the same of an answer.
 func (ma *MemberAssignment) instanceName() string {
 	if ma.Instance == "" {
 		return ma.Member
@@ -89,7 +91,8 @@ func compareLags(a, b int64) int {
 	}
 }
 
-// knownGeneration returns g, or 0 (none) where g is no generation that a leader can have given.
+// knownGeneration returns g, or 0 (none) where g is no generation that a leader can have given. The greatest number is none of them: the
+// next one could not be greater, and one wrong report would keep the group from ever having a next round.
 func knownGeneration(g int32) int32 {
 	if g < 0 || g == math.MaxInt32 {
 		return 0
@@ -118,7 +121,7 @@ func (a *Assignment) clone() *Assignment {
 	return &c
 }
 
-// list numbers the task lists of a MemberAssignment.
+// list numbers the task lists of a MemberAssignment, in the order of its fields, for what is done to all of them alike.
 type list int
 
 const (
@@ -130,6 +133,7 @@ const (
 	numLists
 )
 
+// list returns one of the task lists, to be read or set.
 func (ma *MemberAssignment) list(which list) *[]TaskID {
 	switch which {
 	case activeList:

@@ -21,13 +21,14 @@ func (t TaskID) MarshalText() ([]byte, error) {
 	return t.appendText(nil), nil
 }
 
+// appendText appends what String returns: rows have many tasks, and this makes no string of each.
 func (t TaskID) appendText(b []byte) []byte {
 	b = strconv.AppendInt(b, int64(t.Subtopology), 10)
 	b = append(b, '_')
 	return strconv.AppendInt(b, int64(t.Partition), 10)
 }
 
-// valid reports whether there can be a task of that name.
+// valid reports whether there can be a task of that name. Members may report others; they are dropped where they come in.
 func (t TaskID) valid() bool { return t.Subtopology >= 0 && t.Partition >= 0 }
 
 // UnmarshalText is the inverse of MarshalText. It accepts what [ParseTaskID] accepts.
@@ -57,6 +58,7 @@ func ParseTaskID(s string) (TaskID, error) {
 	return TaskID{subtopology, partition}, nil
 }
 
+// parseNumber reads a number that is written in the one way in which String writes it, so that two names are never the same task.
 func parseNumber(s string) (int32, error) {
 	n, err := strconv.ParseInt(s, 10, 32)
 	if err != nil {
@@ -73,6 +75,7 @@ func (t TaskID) Compare(other TaskID) int {
 	return cmp.Or(cmp.Compare(t.Subtopology, other.Subtopology), cmp.Compare(t.Partition, other.Partition))
 }
 
+// sortedTasks returns the tasks in order, each once, in a list of their own: nil where there are none.
 func sortedTasks(tasks []TaskID) []TaskID {
 	if len(tasks) == 0 {
 		return nil

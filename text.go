@@ -81,6 +81,7 @@ func (a *Assignment) String() string {
 	return string(b)
 }
 
+// appendTaskList appends tasks as in all rows: [0_1, 0_2].
 func appendTaskList(b []byte, tasks []TaskID) []byte {
 	b = append(b, '[')
 	for i, t := range tasks {
@@ -92,6 +93,8 @@ func appendTaskList(b []byte, tasks []TaskID) []byte {
 	return append(b, ']')
 }
 
+// appendReplicaList appends copies with their lags where they are known, 0 too: [0_1 lag=0, 0_2]. Ages are not shown; they are for
+// deadlines, and would make rows differ that are the same in every other way.
 func appendReplicaList(b []byte, replicas []Replica) []byte {
 	b = append(b, '[')
 	for i, r := range replicas {
