@@ -110,9 +110,9 @@ func (d due) writeLists(members []MemberAssignment) {
 type writer struct {
 	due
 	members []MemberAssignment
-	block   []TaskID
-	written int32
-	next    []int32 // by member: where in the block its list goes on
+	block   []TaskID // all lists, one behind the other
+	written int32    // how much of it is lists already; open counts from here
+	next    []int32  // by member: where in the block its list goes on
 }
 
 // open makes room for lists of these lengths, by member; where there are entries, for each of them too. It returns the block,
@@ -142,7 +142,8 @@ func (w *writer) close(which list) {
 	}
 }
 
-// writeActive writes what members run, by subtopology, so that a task's id costs nothing.
+// writeActive writes what members run, by subtopology, so that a task's id costs nothing. A task that its owner has to stop first is in
+// nobody's Active (I1), and one that nobody may start yet neither; what the topology does not have stays with its owner (R0.5).
 func (w *writer) writeActive() {
 	block, next := w.open(w.active, nil)
 	for s := range w.topology.subs {
@@ -164,7 +165,8 @@ func (w *writer) writeActive() {
 	w.close(activeList)
 }
 
-// writeEntries writes one sort of lists from its entries, which are in task order.
+// writeEntries writes one sort of lists from its entries, which are in task order, so that the lists come out sorted (I6). Few tasks are
+// in them: it takes each task's id from the topology.
 func (w *writer) writeEntries(which list) {
 	entries := w.entries[which]
 	block, next := w.open(nil, entries)

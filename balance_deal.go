@@ -97,7 +97,8 @@ func (g *group) segments(pool []int32) []segment {
 	return segments
 }
 
-// takeTurns counts in takes how many tasks of each segment each taker gets. It ends when nobody has room or the pool is empty.
+// takeTurns counts in takes how many tasks of each segment each taker gets. It ends when nobody has room or the pool is empty. A heap
+// a taker makes each turn cost O(log segments); where nobody has room for two, there is one turn, and a look at all costs less.
 func (d *dealer) takeTurns(segments []segment, room []int64, takers []int32, takes []int32) {
 	d.takeFullTurns(segments, room, takers, takes)
 	n := len(segments)

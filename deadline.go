@@ -86,7 +86,8 @@ func (d *due) drainDeadlines() {
 	}
 }
 
-// busyMembers returns, by member, whether any of its lists has something.
+// busyMembers returns, by member, whether any of its lists has something. One that has nothing left has drained (R7.3): no deadline is
+// needed to make it go.
 func (d *due) busyMembers() []bool {
 	busy := d.bools.zeros(len(d.members))
 	for m := range busy {
@@ -100,7 +101,8 @@ func (d *due) busyMembers() []bool {
 	return busy
 }
 
-// departures returns the vanished instances that tasks wait for.
+// departures returns the vanished instances that tasks wait for, by name, and no others (R7.4): whoever has nothing that waits is
+// forgotten, and is a newcomer when it comes back.
 func (p *plan) departures() []Departure {
 	if !p.awaiting {
 		return nil

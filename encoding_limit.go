@@ -70,7 +70,9 @@ func (a *Assignment) encodeMembers() ([][]byte, []memberLists, error) {
 // guessBytes returns about what the names and the tasks of all members take, to grow no buffer bit by bit.
 func (a *Assignment) guessBytes() int { return 32*len(a.Members) + memoryTasks(a)/2 }
 
-// addMemory adds the memory to the payloads of as many keepers as room bytes hold twice.
+// addMemory adds the memory to the payloads of as many keepers as room bytes hold twice: what goes out with the answer comes back with
+// the next reports, and both lie in the broker's record at the same time. It stops at the first keeper that has no room for it, so
+// that fewer bytes never mean other keepers.
 func (a *Assignment) addMemory(payloads [][]byte, lists []memberLists, room int) error {
 	tasks := memoryTasks(a)
 	if tasks > MaxTasks || room == 0 {
@@ -99,6 +101,11 @@ func (a *Assignment) addMemory(payloads [][]byte, lists []memberLists, room int)
 }
 
 // keepers returns the indexes of the members that get the memory, in the order in which they get it.
+//
+//	A1 and A2 on A, B1 on B, C1 on C, which leaves    A1, B1, A2
+//
+// On as many instances as there are, because what fails is a host; by name and not by load, so that they are the same ones in
+// every round and the payloads of the others do not change. Where everybody leaves somebody has to carry it all the same.
 func (a *Assignment) keepers() []int {
 	everybodyLeaves := true
 	for i := range a.Members {
@@ -135,6 +142,7 @@ func (a *Assignment) keeperRank(i int, keepers []int) (rank int, taken bool) {
 	return rank, taken
 }
 
+// compareInstances orders members by the name of their instance, then by id.
 func (a *Assignment) compareInstances(i, j int) int {
 	x, y := &a.Members[i], &a.Members[j]
 	return cmp.Or(cmp.Compare(x.instanceName(), y.instanceName()), cmp.Compare(x.Member, y.Member))

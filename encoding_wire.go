@@ -33,6 +33,7 @@ const (
 	kindMemory     wireKind = 3 // an Assignment
 )
 
+// String returns how errors call what such a header announces.
 func (k wireKind) String() string {
 	switch k {
 	case kindReport:
@@ -45,6 +46,7 @@ func (k wireKind) String() string {
 	return fmt.Sprintf("kind %d", uint8(k))
 }
 
+// header returns the first byte of a value. With the kind in it bytes that came to the wrong place are told from corrupt ones.
 func (k wireKind) header() byte { return byte(k)<<4 | wireVersion }
 
 // wireSet is one set of a list that is being read. Its gaps are the next ones in decoder.reader.
@@ -80,16 +82,20 @@ func (e *encoder) result(n int) ([]byte, error) {
 	return e.buf, nil
 }
 
+// fail notes the first error, which names the member that is being encoded.
 func (e *encoder) fail(sentinel error, format string, args ...any) {
 	if e.err == nil {
 		e.err = fmt.Errorf("%w: %s: %s", sentinel, cmp.Or(e.who, "without a name"), fmt.Sprintf(format, args...))
 	}
 }
 
+// byte appends one.
 func (e *encoder) byte(b byte) { e.buf = append(e.buf, b) }
 
+// uvarint appends a number in as few bytes as it takes, seven bits a byte.
 func (e *encoder) uvarint(v uint64) { e.buf = binary.AppendUvarint(e.buf, v) }
 
+// string appends a string behind its length.
 func (e *encoder) string(s string) {
 	e.uvarint(uint64(len(s)))
 	e.buf = append(e.buf, s...)
@@ -105,6 +111,8 @@ func (e *encoder) name(s, base string) {
 	e.string(s[n:])
 }
 
+// sharedPrefix returns how many bytes s has in common with base at the beginning, at most maxPrefix. Ids of one client differ at their
+// end, so in a sorted list of them most is told once.
 func sharedPrefix(s, base string) int {
 	n := 0
 	for n < min(len(s), len(base), maxPrefix) && s[n] == base[n] {
@@ -113,7 +121,7 @@ func sharedPrefix(s, base string) int {
 	return n
 }
 
-// appendField appends a tagged field.
+// appendField appends a tagged field: tag, length, content. By the length a reader skips what it does not know.
 func appendField(b []byte, tag uint64, content []byte) []byte {
 	b = binary.AppendUvarint(b, tag)
 	b = binary.AppendUvarint(b, uint64(len(content)))
@@ -139,9 +147,11 @@ type decoder struct {
 	reader      taskset.Reader
 }
 
-// freeTasks is the number of tasks that n bytes may stand for without being read twice.
+// freeTasks is the number of tasks that n bytes may stand for without being read twice: eight a byte is what a bitmap has, and small
+// values have more.
 func freeTasks(n int) int { return 256 + 8*n }
 
+// newDecoder returns one that stands before the header.
 func newDecoder(data []byte) decoder {
 	return decoder{data: data, end: len(data), free: freeTasks(len(data)), newerThan: anyMemory}
 }
@@ -158,9 +168,10 @@ func (d *decoder) recount() bool {
 // counting is true while tasks are counted and not returned.
 func (d *decoder) counting() bool { return d.tasks > d.free }
 
+// left returns how many bytes may still be read, of the data or of the field that is being read.
 func (d *decoder) left() int { return d.end - d.off }
 
-// fail notes that the bytes before off are not what a writer writes.
+// fail notes that the bytes before off are not what a writer writes. It leaves nothing to be read, so that no loop goes on.
 func (d *decoder) fail(format string, args ...any) {
 	if d.err == nil {
 		d.err = fmt.Errorf("%w: %s at byte %d of %d: %s", ErrCorrupt, d.subject(), d.off, len(d.data), fmt.Sprintf(format, args...))
@@ -168,6 +179,7 @@ func (d *decoder) fail(format string, args ...any) {
 	d.off = d.end
 }
 
+// subject returns what errors speak of.
 func (d *decoder) subject() string {
 	if d.who == "" {
 		return d.kind.String()
@@ -175,6 +187,7 @@ func (d *decoder) subject() string {
 	return d.kind.String() + " of " + d.who
 }
 
+// byte reads one.
 func (d *decoder) byte() byte {
 	if d.err != nil || d.left() < 1 {
 		d.fail("ends too early")
@@ -184,6 +197,7 @@ func (d *decoder) byte() byte {
 	return d.data[d.off-1]
 }
 
+// uvarint reads a number. Most take a byte, so that case is one that the compiler can inline.
 func (d *decoder) uvarint() uint64 {
 	if d.off < d.end && d.data[d.off] < 0x80 {
 		d.off++
@@ -192,6 +206,7 @@ func (d *decoder) uvarint() uint64 {
 	return d.longUvarint()
 }
 
+// longUvarint reads a number of several bytes, and refuses one that could have been written in fewer.
 func (d *decoder) longUvarint() uint64 {
 	v, n := binary.Uvarint(d.data[d.off:d.end])
 	switch {
@@ -226,6 +241,7 @@ func (d *decoder) count(size int, what string) int {
 	return int(n)
 }
 
+// bytes reads n bytes, which are part of the data: who keeps them copies them.
 func (d *decoder) bytes(n int) []byte {
 	if d.err != nil || n > d.left() {
 		d.fail("ends too early")
@@ -235,9 +251,10 @@ func (d *decoder) bytes(n int) []byte {
 	return d.data[d.off-n : d.off]
 }
 
+// string reads a string behind its length.
 func (d *decoder) string() string { return string(d.bytes(d.count(1, "length of a string"))) }
 
-// name reads a name that begins like base.
+// name reads a name that begins like base. It refuses a prefix that could have been longer, or one name could be written in two ways.
 func (d *decoder) name(base string) string {
 	n := int(d.number(uint64(min(len(base), maxPrefix)), "shared prefix"))
 	rest := d.bytes(d.count(1, "length of a name"))

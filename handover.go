@@ -62,6 +62,8 @@ func (m Member) Next(ma MemberAssignment, mode HandoverMode) Member {
 }
 
 // afterHandover returns what an obedient member still runs when the next round begins, and what it has stopped for it.
+//
+//	told Active [T1, T2], Handover [T2]    OneRound: runs [T1], revoked [T2]    TwoRounds: runs [T1, T2], revoked []
 func afterHandover(ma MemberAssignment, mode HandoverMode) (active, revoked []TaskID) {
 	active = sortedTasks(ma.Active)
 	if mode != OneRound || len(ma.Handover) == 0 {
@@ -75,6 +77,7 @@ func afterHandover(ma MemberAssignment, mode HandoverMode) (active, revoked []Ta
 	return slices.Clip(active), revoked
 }
 
+// cloneTags returns tags of its own for a report that shares nothing with the one before.
 func cloneTags(tags map[string]string) map[string]string {
 	if tags == nil {
 		return nil
@@ -89,6 +92,7 @@ func cloneTags(tags map[string]string) map[string]string {
 // copySet finds a member's copy by its task. Where one task is reported twice the smallest known lag counts.
 type copySet []Replica
 
+// newCopySet sorts copies by task. They are concatenated first, since a learner may be listed as a standby too.
 func newCopySet(lists ...[]Replica) copySet {
 	set := slices.Concat(lists...)
 	slices.SortStableFunc(set, func(a, b Replica) int {
@@ -112,6 +116,7 @@ func (s copySet) withRun(tasks ...[]TaskID) copySet {
 	return ran
 }
 
+// find returns the member's copy of a task. It costs O(log copies).
 func (s copySet) find(task TaskID) (Replica, bool) {
 	i, ok := slices.BinarySearchFunc(s, task, func(r Replica, t TaskID) int { return r.Task.Compare(t) })
 	if !ok {

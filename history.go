@@ -154,7 +154,7 @@ func mergeRemembered(sorted []remembered) []remembered {
 	return merged
 }
 
-// holderNamed returns the number of an instance that the memory knows; guess is where it probably is.
+// named returns the number of an instance that the memory knows; guess is where it probably is.
 func (mem *memory) named(name string, guess int32) int32 {
 	if int(guess) < len(mem.instances) && mem.instances[guess].name == name {
 		return guess
@@ -266,9 +266,9 @@ func (h *history) revokedBefore(t, m int32) bool {
 
 // Recover returns the memory of a new leader: the newest Memory that a member echoes, unless a member knows of a later generation
 // than that, else one rebuilt from what the members report. A Memory that is newer than its carrier's own Generation is not taken,
-// since its carrier has not acted on that answer, and perhaps nobody has; that there was such a generation counts all the same. In a rebuilt one, who has a generation is known (the others are
-// newcomers), each task is with the member that claims it in the highest generation (with nobody where several do), and absences
-// are lost.
+// since its carrier has not acted on that answer, and perhaps nobody has; that there was such a generation counts all the same. In
+// a rebuilt one, who has a generation is known (the others are newcomers), each task is with the member that claims it in the
+// highest generation (with nobody where several do), and absences are lost.
 //
 // It is also a safe answer where [Assign] fails, in that nobody gains a task by it. Members without an id are left out, and of
 // several with one id the first in the order of the argument counts. The result shares nothing with members and is never nil.
@@ -297,6 +297,11 @@ func Recover(members []Member) *Assignment {
 }
 
 // rebuild makes a memory of what the members report.
+//
+//	S1 generation 7 runs T1 T2    S2 generation 6 runs T2 T3    S3 none
+//	S1: T1 T2                     S2: T3                        not in it, so a newcomer
+//
+// Revokes are not in it, since nobody reports an order to stop but by having obeyed; nor is anybody who is not there.
 func rebuild(members []Member, newest int32) *Assignment {
 	known := make([]*Member, 0, len(members))
 	for i := range members {

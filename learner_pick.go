@@ -118,6 +118,9 @@ func (p *picker) lessGroup(a, b int32) bool {
 }
 
 // next takes the first task of a class that fits, none where the instance has no more. What does not fit is not asked for again.
+//
+// Excesses in the heap may be too great by now, never too small: the instance only gives up tasks. So the first group is looked at
+// anew until it is first with what is true, which is cheaper than to keep all groups of all members up to date.
 func (p *picker) next(class int32, fits func(t int32) bool) int32 {
 	for {
 		pm := p.fullest(class)
@@ -171,7 +174,8 @@ func (p *picker) fuller(a, b int32) bool {
 	return level.CompareRatios(int64(p.memberTasks[a]), p.members[a].capacity, int64(p.memberTasks[b]), p.members[b].capacity) > 0
 }
 
-// memberOf returns the member that a placed task is with, as far as that is decided before R8.
+// memberOf returns the member that a placed task is with, as far as that is decided before R8; else the first one of the instance,
+// which only has to be the same in every round.
 func (p *plan) memberOf(t int32) int32 {
 	if m := p.by(t); m != none {
 		return m

@@ -127,7 +127,8 @@ func (s *siblings) addKeep() {
 	}
 }
 
-// even reports whether each of the crew has its share already. Then there is nothing to do, as in most rounds.
+// even reports whether each of the crew has its share already. Then there is nothing to do, as in most rounds. There is no tolerance
+// as in R4: a task changes members without a replay.
 func (s *siblings) even() bool {
 	total, sum := int64(0), int64(0)
 	for k, m := range s.crew {
@@ -215,7 +216,7 @@ func firstTrue(a, b bool) int {
 }
 
 // settle gives the coming tasks, in id order, to the crew: first to the members that hold their copy, as far as those have
-// room, then to the lightest with room.
+// room, then to the lightest with room. There is room for all of them: the targets count what is coming.
 func (s *siblings) settle(target []int64) {
 	count := make([]int64, len(s.crew))
 	h := level.Ranking{Less: func(a, b int32) bool {

@@ -52,29 +52,29 @@ type Reason uint8
 const (
 	ReasonNone            Reason = iota
 	ReasonLearnerCaughtUp        // R1.1: the learner takes over
-	ReasonInstanceBack           // R1.2, R7: its instance is back, under another member id or after an absence
+	ReasonInstanceBack           // R1.2, R7.5: its instance is back, under another member id or after an absence
 	ReasonCopyCaughtUp           // R1.3: no owner, a copy that has caught up runs on
 	ReasonHotOnLeaving           // R1.3: no owner, and the only caught-up copy is on a leaving instance
 	ReasonBestCopy               // R1.4: no owner, the copy with the least to replay
 	ReasonOrphan                 // R1.5: no owner and no copy, placed where there is room
-	ReasonConflict               // R0: claimed by several members, or by one that may have missed the last answer
+	ReasonConflict               // R0.3: claimed by several members, or by one that may have missed the last answer
 	ReasonRestoring              // R1.2: its owner is still restoring it while a copy elsewhere has caught up
-	ReasonLeaving                // R5: its instance leaves
-	ReasonDeadline               // R7: its instance leaves and is past its drain deadline
-	ReasonNoLearners             // R5: its instance leaves and nobody that stays speaks LearnerVersion
-	ReasonBalance                // R4: its owner has more than its share
-	ReasonSiblings               // R8: evens out the members of one instance
-	ReasonMemberLeaving          // R8: its member leaves, its instance stays
-	ReasonAwaited                // R7: waits for its instance to come back
-	ReasonUnneeded               // R3: the plan no longer needs this learner
-	ReasonEnded                  // R3: the topology has no such task, or it has no state
-	ReasonHolderLeaving          // R3, R6: the holder of the copy leaves
-	ReasonHolderOwns             // R3: the holder's instance runs the task itself
-	ReasonBetterLearner          // R3: another learner has the smaller lag
-	ReasonTooFewStandbys         // R6: the task has too few standbys
-	ReasonTooManyStandbys        // R6: the task has more copies than configured
-	ReasonStandbyBalance         // R6: evens out the standbys
-	ReasonPreviousOwner          // R6: ran the task until now and keeps its state as a standby
+	ReasonLeaving                // R5.1: its instance leaves
+	ReasonDeadline               // R7.2: its instance leaves and is past its drain deadline
+	ReasonNoLearners             // R5.6: its instance leaves and nobody that stays speaks LearnerVersion
+	ReasonBalance                // R4.2: its owner has more than its share
+	ReasonSiblings               // R8.1: evens out the members of one instance
+	ReasonMemberLeaving          // R8.3: its member leaves, its instance stays
+	ReasonAwaited                // R7.4: waits for its instance to come back
+	ReasonUnneeded               // R3.2: the plan no longer needs this learner
+	ReasonEnded                  // R3.3: the topology has no such task, or it has no state
+	ReasonHolderLeaving          // R3.3, R6.7: the holder of the copy leaves
+	ReasonHolderOwns             // R3.3: the holder's instance runs the task itself
+	ReasonBetterLearner          // R3.3: another learner has the smaller lag
+	ReasonTooFewStandbys         // R6.3: the task has too few standbys
+	ReasonTooManyStandbys        // R6.2: the task has more copies than configured
+	ReasonStandbyBalance         // R6.4, R6.5: evens out the standbys
+	ReasonPreviousOwner          // R6.3: ran the task until now and keeps its state as a standby
 	numReasons
 )
 
@@ -117,6 +117,7 @@ func (m Move) compare(other Move) int {
 	return cmp.Or(cmp.Compare(m.Kind, other.Kind), cmp.Compare(m.From, other.From), cmp.Compare(m.To, other.To))
 }
 
+// nameOrNobody returns the member's id as a move shows it.
 func nameOrNobody(member string) string {
 	if member == "" {
 		return "nobody"
@@ -124,6 +125,8 @@ func nameOrNobody(member string) string {
 	return member
 }
 
+// enumName returns the name of a value, and "Kind(9)" for one that has none: what prints must not panic, and may be older than what it
+// prints.
 func enumName[E ~uint8](names []string, value E, kind string) string {
 	if int(value) < len(names) {
 		return names[value]
@@ -131,6 +134,7 @@ func enumName[E ~uint8](names []string, value E, kind string) string {
 	return fmt.Sprintf("%s(%d)", kind, uint8(value))
 }
 
+// enumText returns the name of a value, and an error for one that has none: it would not be read again.
 func enumText[E ~uint8](names []string, value E, kind string) ([]byte, error) {
 	if int(value) >= len(names) {
 		return nil, fmt.Errorf("assignor: %s(%d) has no text", kind, uint8(value))
@@ -138,6 +142,7 @@ func enumText[E ~uint8](names []string, value E, kind string) ([]byte, error) {
 	return []byte(names[value]), nil
 }
 
+// parseEnum sets value to the one of that name. Its error lists the names, since whoever sees it has misspelt one in a file.
 func parseEnum[E ~uint8](names []string, text []byte, kind string, value *E) error {
 	i := slices.Index(names, string(text))
 	if i < 0 {

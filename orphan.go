@@ -43,7 +43,7 @@ func (o owned) split() (stateful, stateless []int32) {
 	return stateful, stateless
 }
 
-// countByClass counts tasks of a kind by class.
+// countByClass counts tasks of a kind by class. Most topologies have one weight, and so one class.
 func (g *group) countByClass(k *kind, tasks []int32) []int64 {
 	n := make([]int64, len(k.weights))
 	if len(n) == 1 {

@@ -39,7 +39,8 @@ func placeStandbys(r shared) kept {
 	return kept{s}
 }
 
-// countReported counts the copies there are, before any goes, and what every task wants.
+// countReported counts the copies there are, before any goes, and what every task wants. The ranges are for what is wanted in all: what
+// is too many is about to go, and what no instance can take is in nobody's share.
 func (s *standbys) countReported() {
 	for _, t := range s.copied {
 		if s.paused(t) {
@@ -116,7 +117,8 @@ func (s *standbys) keepReported() {
 	}
 }
 
-// surplus returns the position of the copy that goes first.
+// surplus returns the position of the copy that goes first (R6.2). The counts are those of all copies there are, but what has gone by
+// now.
 func (s *standbys) surplus(t int32, copies []int32) int {
 	first := 0
 	for k := 1; k < len(copies); k++ {
@@ -169,7 +171,7 @@ func (s *standbys) addMissing() {
 // cheap, in which every task gets a standby and most instances are equal.
 type lightest struct {
 	s         *standbys
-	instances []int32
+	instances []int32 // ascending; all have the same count for their capacity. Empty: to be found anew
 }
 
 // took takes an instance that got a standby out of the lightest.

@@ -82,7 +82,8 @@ func (s *standbys) gain(from, to int32) int64 {
 	return distance(from, s.count[from]) - distance(from, s.count[from]-1) + distance(to, s.count[to]) - distance(to, s.count[to]+1)
 }
 
-// targets returns how many standbys every instance should keep, by the same rule as tasks (internal/level).
+// targets returns how many standbys every instance should keep, by the same rule as tasks (internal/level). What the ranges do not
+// hold stays where it is: First, Spill and Last are 0, so that nobody else takes it.
 func (s *standbys) targets() []int64 {
 	l := level.New(s.int64s.zeros(level.Columns*len(s.instances)), len(s.instances))
 	for i := range s.instances {

@@ -1,6 +1,6 @@
 package assignor
 
-// newHolder returns the instance that should keep a new standby of the task beside others: of those whose tags differ most, one
+// newHolder returns the instance that should keep a new standby of the task beside others (R6.3, R6.5, R6.6): of those whose tags differ most, one
 // with state on its disk, the smallest lag first, else the one with the fewest standbys for its capacity, then the one that keeps
 // the fewest of the same owner's tasks.
 func (s *standbys) newHolder(t int32, others []int32) int32 {

@@ -56,6 +56,7 @@ type cursor struct {
 	partitions uint32
 }
 
+// cursor returns one that has looked nothing up yet.
 func (t *topology) cursor() cursor { return cursor{topology: t, sub: none} }
 
 // number returns what own does, and none where the task has no state and is to have some.
