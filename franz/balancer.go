@@ -45,7 +45,8 @@ type Balancer struct {
 	undrain    func()        // ends the drain that is under way
 	done       chan struct{} // closed when the member has drained and left
 	departing  *departure    // its way out of the group, which nothing takes back
-	background bool          // a drain goes on that nobody waits for
+	drains     int           // in the background, so far
+	background int           // the one that goes on, 0: none does
 	left       bool
 	alone      bool            // by the session, there is nobody to hand over to: all leave
 	followed   bool            // another balancer decided the session

@@ -65,7 +65,7 @@ func (b *Balancer) drain(ctx context.Context, client *kgo.Client) error {
 func (b *Balancer) drainInBackground() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.left || b.background {
+	if b.left || b.background != 0 {
 		return
 	}
 	if b.client == nil {
@@ -74,7 +74,9 @@ func (b *Balancer) drainInBackground() {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	b.leave(cancel)
-	b.background = true
+	b.drains++
+	this := b.drains
+	b.background = this
 	client := b.client
 	go func() {
 		defer cancel(nil)
@@ -86,9 +88,14 @@ func (b *Balancer) drainInBackground() {
 			err = fmt.Errorf("franz: the drain has failed, tell the instance to leave again: %w", err)
 		}
 		b.mu.Lock()
-		b.background = false // and the next call begins anew, if this one has failed
+		last := b.background == this // else Stay has ended it, and there may be another by now
+		if last {
+			b.background = 0
+		}
 		b.mu.Unlock()
-		b.troubled(TroubleDrain, err)
+		if last {
+			b.troubled(TroubleDrain, err)
+		}
 	}()
 }
 
@@ -163,7 +170,7 @@ func (b *Balancer) Stay() bool {
 	leaving := !b.local.leaving.IsZero() && b.departing == nil
 	undrain := b.undrain
 	if leaving {
-		b.local.leaving, b.undrain, b.alone = time.Time{}, nil, false
+		b.local.leaving, b.undrain, b.alone, b.background = time.Time{}, nil, false, 0
 	}
 	stays := b.local.leaving.IsZero()
 	b.mu.Unlock()

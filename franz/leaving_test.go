@@ -284,6 +284,22 @@ func TestVirtualLeaveAgain(t *testing.T) {
 	})
 }
 
+// Who is told to leave, to stay and to leave again, without a moment in between, leaves.
+func TestVirtualLeaveStayLeave(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		t := c.t
+		w := c.group("ab")[0]
+		for range 3 {
+			assert.Equal(t, http.StatusAccepted, w.post("/leave"))
+			assert.Equal(t, http.StatusOK, w.post("/stay"))
+		}
+		assert.Equal(t, http.StatusAccepted, w.post("/leave"))
+		<-w.balancer.Done()
+		c.settled(time.Minute, 1)
+		assert.Empty(t, w.balancer.State().Trouble())
+	})
+}
+
 // Whenever Stay comes, its answer is what becomes of the member: true, and it is in the group and runs tasks; false, and it is out.
 func TestVirtualStayAtAnyTime(t *testing.T) {
 	for wait := time.Duration(0); wait < 3*time.Second; wait += 100 * time.Millisecond {
