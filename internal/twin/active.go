@@ -9,7 +9,7 @@ import (
 	"github.com/incremental-rebalance/assignor"
 )
 
-// remembers reports whether the memory knows the instance.
+// remembers reports whether the memory knows the instance: as one that took part, or as one that is awaited.
 func (n *round) remembers(host string) bool {
 	for _, ma := range n.memory.Members {
 		if cmp.Or(ma.Instance, ma.Member) == host {
@@ -51,7 +51,9 @@ func (n *round) lastRevoked(t taskID) []assignor.MemberAssignment {
 	return stopped
 }
 
-// absence returns for how long an instance that the memory knows has been away, and whether it was leaving.
+// absence returns for how long an instance that the memory knows has been away, and whether it was leaving. One that took part in the last
+// round has been away for no time at all; then it counts by SincePrevious, once a round (R7.4). It was leaving if all its members were,
+// and nobody waits for it (R7.4).
 func (n *round) absence(host string) (absent time.Duration, left bool) {
 	took, left := false, true
 	for _, ma := range n.memory.Members {
@@ -88,6 +90,11 @@ func (n *round) leavingFor(host string) time.Duration {
 
 // placeActives decides who runs each task (R1.1 to R1.4) and which ones wait (R7). First come the tasks that are where they are
 // or go where they are learned, so that the planned loads are known when the others look for the lightest.
+//
+//	first, by id    fenced: nobody may start it (R0.3)
+//	                takeOver (R1.1), keepOwner (R1.2), giveBack (R1.2, R7.5)
+//	then, by id     runHotCopy (R1.3), await (R7.4), giveBackCold (R8.2), runBestCopy (R1.4)
+//	else            an orphan (R1.5)
 func (n *round) placeActives() {
 	var rest []taskID
 	for _, t := range n.tasks {
@@ -137,14 +144,17 @@ func (n *round) takeOver(t taskID) bool {
 	return ok
 }
 
-// handoverOrdered reports whether the last round told the owner to stop for a learner: orders for another reason leave none.
+// handoverOrdered reports whether the last round told the owner to stop for a learner: orders for another reason leave none. One member was
+// told to, nobody ran it, and whoever claims it now is that member.
 func (n *round) handoverOrdered(t taskID) bool {
 	stopped := n.lastRevoked(t)
 	_, _, ran := n.lastRan(t)
 	return !ran && len(stopped) == 1 && (n.owner[t] == "" || n.owner[t] == stopped[0].Member)
 }
 
-// keepOwner is R1.2 for a task that somebody claims.
+// keepOwner is R1.2 for a task that somebody claims. There are four reasons not to: its drain deadline has passed; it has no state and has
+// stopped, on an instance that leaves; it leaves and nobody that stays could learn it; it is being restored, and a caught-up copy stays
+// elsewhere.
 func (n *round) keepOwner(t taskID) bool {
 	o := n.owner[t]
 	if o == "" || n.overdue(n.host(o)) {
@@ -167,7 +177,8 @@ func (n *round) keepOwner(t taskID) bool {
 func (n *round) hotAndStays(c replica) bool { return n.caughtUp(c) && n.stays(n.host(c.member)) }
 
 // giveBack is R1.2 for a task that nobody claims and whose instance is there (R7); and for one that a member had to stop so that a
-// sibling can start it (R8).
+// sibling can start it (R8). Of an instance that is back it may be any member: the one with the nearest copy, else the one that ran it if
+// it is on that instance still, else R8 decides.
 func (n *round) giveBack(t taskID) bool {
 	if n.owner[t] != "" {
 		return false
@@ -268,7 +279,8 @@ func (n *round) plannedLoad(host string) int64 {
 	return sum
 }
 
-// planned returns the instance that will have a task once its learner has taken over, "" while nobody will.
+// planned returns the instance that will have a task once its learner has taken over, "" while nobody will. What is pooled is nobody's: its
+// owner has given it up, and nobody has it yet.
 func (n *round) planned(t taskID) string {
 	switch {
 	case !n.placed(t) || n.pooled[t]:
@@ -317,7 +329,7 @@ func trueFirst(a, b bool) int {
 	return number[a] - number[b]
 }
 
-// whyMoved says why a task is not with its owner; how, where it has none.
+// whyMoved says why a task is not with its owner; how, where it has none. A reason is that of the first rule that took it away.
 func (n *round) whyMoved(t taskID, how assignor.Reason) assignor.Reason {
 	host := n.host(n.owner[t])
 	switch {
@@ -336,7 +348,8 @@ func (n *round) whyMoved(t taskID, how assignor.Reason) assignor.Reason {
 	}
 }
 
-// settleLearner is R3 as far as it does not depend on the plan: a learner in place is on another instance, which does not leave.
+// settleLearner is R3.3, which is R3 as far as it does not depend on the plan: a learner in place is on another instance, which does not
+// leave, and of several it is the one with the smallest lag.
 func (n *round) settleLearner(t taskID) {
 	if n.allLeave() || n.waits(t) {
 		return

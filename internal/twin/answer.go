@@ -74,7 +74,12 @@ func (n *round) shareAmong(host string, tasks []taskID) {
 	}
 }
 
-// crewTargets returns how many tasks each member of an instance should have, rather more for those who hold copies of what is coming.
+// crewTargets returns how many tasks each member of an instance should have (R8.1), rather more for those who hold copies of what is
+// coming. Tasks are counted, whatever they weigh: members share a machine, and to even them out costs a stop each.
+//
+//	a has 3, b has 0, one comes    a 2, b 2: a gives up one
+//	the same, frozen               a 3, b 1
+//
 // Where it is frozen, nobody gives up a task.
 func (n *round) crewTargets(crew []string, keep map[string][]taskID, coming []taskID, frozen bool) map[string]int64 {
 	total, sum := int64(len(coming)), int64(0)
@@ -239,7 +244,8 @@ func (n *round) listRunning(lists map[string]*assignor.MemberAssignment) {
 	}
 }
 
-// former returns who ran a task until now, as far as anybody knows.
+// former returns who ran a task until now, as far as anybody knows: its owner by the reports, else who ran it in the last round, else who
+// had to stop it then.
 func (n *round) former(t taskID) (member string, held bool) {
 	if o := n.owner[t]; o != "" {
 		return o, true

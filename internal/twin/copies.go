@@ -7,7 +7,12 @@ import (
 	"github.com/incremental-rebalance/assignor"
 )
 
-// copyLists decides which member of its instance holds each learner and standby (R8).
+// copyLists decides which member of its instance holds each learner and standby (R8.4).
+//
+//	B is to keep a standby of 0_0                    member
+//	b1 reports a copy of it                          b1, whatever b1 has beside that
+//	b1 reports one, but leaves, and b2 stays         b2, and b1 stops (R8.3)
+//	nobody on B has any                              the one with the least of everything for its capacity
 type copyLists struct {
 	*round
 	lists map[string]*assignor.MemberAssignment
@@ -49,7 +54,7 @@ func (c *copyLists) hold(t taskID, member string, learns bool) {
 	}
 }
 
-// keepAll leaves the copies of a task that runs nowhere what they are: one learner, and one standby on each other instance.
+// keepAll leaves the copies of a task that runs nowhere what they are (R2.4): one learner, and one standby on each other instance.
 func (c *copyLists) keepAll(t taskID) {
 	learner, learned := c.waitingLearner(t)
 	if learned {
@@ -187,8 +192,11 @@ func (c *copyLists) notePassedOn(f freshCopy, to string) {
 	}
 }
 
-// extras returns the members whose caught-up copies are to go but stay for now, until as many others have caught up as the task can
+// extras is R6.7: it returns the members whose caught-up copies are to go but stay for now, until as many others have caught up as the task can
 // have: the previous owner first, those on leaving instances last, and none past its deadline.
+//
+//	one standby wanted; B is to keep it and lags, C has caught up and is to go    C stays as well
+//	one round later B has caught up                                               C goes
 func (n *round) extras(t taskID) []string {
 	hot, used := 0, slices.Clone(n.kept[t])
 	for _, h := range n.kept[t] {
@@ -228,6 +236,7 @@ func (n *round) noteStart(t taskID, member string, learns bool) {
 	}
 }
 
+// whyLearn says why a task is learned: its instance leaves, or has too much.
 func (n *round) whyLearn(t taskID) assignor.Reason {
 	if n.leaves(n.at[t]) {
 		return assignor.ReasonLeaving
@@ -243,7 +252,7 @@ func (n *round) whyNoLearner(t taskID) assignor.Reason {
 	return assignor.ReasonUnneeded
 }
 
-// noteDropped records that a member no longer has a copy, unless it runs the task now.
+// noteDropped records that a member no longer has a copy, unless it runs the task now: that is told by the move of the task.
 func (n *round) noteDropped(t taskID, c replica) {
 	h := n.host(c.member)
 	kind, why := assignor.MoveStopStandby, assignor.ReasonTooManyStandbys

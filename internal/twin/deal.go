@@ -9,7 +9,8 @@ import (
 	"github.com/incremental-rebalance/assignor"
 )
 
-// placeOrphans is R1.5 for stateful tasks.
+// placeOrphans is R1.5 for stateful tasks: nobody gives up anything, so what is placed counts as it is planned, and the orphans are what
+// is incoming. Stateless ones wait for moveStateless, which knows what all instances will have.
 func (n *round) placeOrphans() {
 	s := &sharing{round: n, have: piles{}, incoming: map[int64]int64{}, receives: n.stays, overflows: n.stays}
 	for _, t := range n.tasks {
@@ -113,7 +114,7 @@ func (n *round) deal(pool []taskID, room map[string]int64, groups ...[]string) m
 	return dealt
 }
 
-// mayLearnMore reports whether the instance may get learners for the sake of balance.
+// mayLearnMore reports whether the instance may get learners for the sake of balance (R5.5).
 func (n *round) mayLearnMore(host string) bool {
 	return n.canLearn(host) && (!n.config.NewInstancesOnly || n.newcomer(host))
 }
@@ -228,7 +229,7 @@ func (n *round) startLearners() {
 	}
 }
 
-// learnersAtWork counts what MaxLearners caps: the learners in place that have not caught up, unless they take too long. Those of
+// learnersAtWork counts what MaxLearners caps (R5.4): the learners in place that have not caught up, unless they take too long. Those of
 // tasks that run nowhere in this round go on learning too.
 func (n *round) learnersAtWork() int {
 	sum := 0
@@ -349,7 +350,13 @@ func (n *round) dealLearners(weight int64) {
 }
 
 // moveStateless places the stateless orphans and levels the stateless tasks, which move by stop and start: as if every instance had
-// its stateful target already.
+// its stateful target already (R4.3).
+//
+//	A runs four, B joins          A stops two (R2.1); nobody runs them in this round
+//	one round later, the same     A counts as having four still, so two go to B: those two
+//
+// While somebody is awaited, or all leave, nobody stops any; nor with NewInstancesOnly, but for newcomers. What had to stop before that
+// goes back where it was, unless an instance is idle: then it may have been stopped for that one.
 func (n *round) moveStateless() {
 	if len(n.weights(true)) == 0 {
 		return
@@ -438,7 +445,8 @@ func (n *round) replaceStateless(s *sharing) (target piles) {
 	return target
 }
 
-// shedStateless makes an instance stop what it has above its target, or all if it leaves.
+// shedStateless makes an instance stop what it has above its target, or all if it leaves (R7.1). Only what runs can be stopped: what has
+// stopped is placed in this round, wherever.
 func (n *round) shedStateless(host string, have, target piles) {
 	for _, w := range n.weights(true) {
 		surplus, why := have[pile{host, w}]-target[pile{host, w}], assignor.ReasonBalance

@@ -9,6 +9,10 @@ import (
 
 // Recover is Recover of members that echo no memory: it sorts all claims by task, the latest generation first, where Recover
 // counts in arrays.
+//
+//	S1 generation 7 claims 0_0 0_1    0_0 S1
+//	S2 generation 6 claims 0_1 0_2    0_1 S1, the later claim; 0_2 S2
+//	S3 generation 7 claims 0_0        0_0 nobody after all: two claims of the highest generation
 func Recover(members []assignor.Member) *assignor.Assignment {
 	known := withGeneration(members)
 	a := &assignor.Assignment{Members: []assignor.MemberAssignment{}}

@@ -36,14 +36,14 @@ func (n *round) free(t taskID, host string) bool {
 	return n.stays(host) && host != n.at[t] && host != n.learner[t]
 }
 
-// handedOver returns the instance that ran a task until this round.
+// handedOver returns the instance that ran a task until this round. It has all of the state, and lag 0.
 func (n *round) handedOver(t taskID) (host string, ok bool) {
 	o := n.owner[t]
 	return n.host(o), o != "" && o != n.by[t]
 }
 
 // reportedStandbys returns the instances that have a copy of a task that may stay: the previous owner, and those that report one
-// which does not learn.
+// which does not learn. What an instance has yet to stop is no copy until it has.
 func (n *round) reportedStandbys(t taskID) []string {
 	var hosts []string
 	add := func(host string) {
@@ -86,7 +86,7 @@ func (n *round) waitingLearner(t taskID) (replica, bool) {
 	return n.best(t, func(c replica) bool { return c.learns && n.speaks(c.member) }, lessLag)
 }
 
-// wanted returns how many standbys a task can have: fewer than configured where too few instances stay.
+// wanted returns how many standbys a task can have: fewer than configured where too few instances stay. Where all leave it is what there is.
 func (n *round) wanted(t taskID) int {
 	if n.allLeave() {
 		return min(n.config.Standbys, len(n.reportedStandbys(t)))
@@ -94,6 +94,7 @@ func (n *round) wanted(t taskID) int {
 	return min(n.config.Standbys, n.freeHosts(t))
 }
 
+// freeHosts counts the instances that may keep a standby of a task.
 func (n *round) freeHosts(t taskID) int {
 	sum := 0
 	for _, h := range n.hosts {
@@ -104,6 +105,7 @@ func (n *round) freeHosts(t taskID) int {
 	return sum
 }
 
+// missingStandbys counts what no instance can take (R6.1). A task that runs nowhere lacks nothing: its copies stay what they are.
 func (n *round) missingStandbys() int {
 	sum := 0
 	for _, t := range n.tasks {
@@ -148,7 +150,8 @@ func (n *round) fairStandbys(host string) (lo, hi int64) {
 	return fairRange(n.allStandbys(), n.capacity(host), n.staying(), int64(n.config.ImbalancePercent))
 }
 
-// dropStandby ends the copy that shares most tag values with the others, of those the one on the instance furthest above its share.
+// dropStandby ends the copy that shares most tag values with the others, of those the one on the instance furthest above its share (R6.2):
+// by how many it is above its range, then above the lower end, then above the exact share. All counts are of this moment.
 func (n *round) dropStandby(t taskID) {
 	above := func(h string) []int64 {
 		count := n.standbys(h)
@@ -177,10 +180,14 @@ func (n *round) sharedTags(t taskID, host string, standbys []string) int {
 	return sum
 }
 
-// tag returns a tag of the instance: that of the member with the smallest id.
+// tag returns a tag of the instance: that of the member with the smallest id (R0.4). No tag is a value too.
 func (n *round) tag(host, tag string) string { return n.members[n.crews[host][0]].Tags[tag] }
 
-// addStandbys gives tasks what they lack, in passes: every task has one before any has two (R6.3). While an owner that stays hands a task over, the owner is one of them to be.
+// addStandbys gives tasks what they lack, in passes: every task has one before any has two (R6.3). While an owner that stays hands a task
+// over, the owner is one of them to be.
+//
+//	0_0 runs on A, which is handing it over to B; one standby is wanted    none now: A keeps its state
+//	0_1 runs on A; two are wanted, none is there                           one in each pass
 func (n *round) addStandbys() {
 	for pass := range n.config.Standbys {
 		if pass >= len(n.hosts) {
@@ -211,7 +218,7 @@ func (n *round) stopsOn(t taskID, host string) bool {
 	return slices.ContainsFunc(n.conflicts[t], func(m string) bool { return n.host(m) == host })
 }
 
-// newHolder returns where a new standby beside others goes: where the tags differ most; of those to the previous owner, then to
+// newHolder returns where a new standby beside others goes (R6.3, R6.5, R6.6): where the tags differ most; of those to the previous owner, then to
 // state on a disk, the smallest lag first, then to the instance with the fewest standbys for its capacity.
 func (n *round) newHolder(t taskID, others []string) (string, bool) {
 	compareDisks := func(a, b string) int {
@@ -301,7 +308,8 @@ func (n *round) levelStandbys() {
 	}
 }
 
-// improveStandbys moves standbys one by one where that brings instances closer to their ranges.
+// improveStandbys moves standbys one by one where that brings instances closer to their ranges (R6.4). Not every imbalance can be mended
+// so: where two moves only help together, neither is made.
 func (n *round) improveStandbys() (moved bool) {
 	distance := func(h string, count int64) int64 {
 		lo, hi := n.fairStandbys(h)
@@ -364,7 +372,8 @@ func (n *round) standbyLag(t taskID, host string) uint64 {
 	return n.lagAt(t, func(c replica) bool { return n.host(c.member) == host })
 }
 
-// moveStandby moves a standby to an instance that welcomes it, if one takes it without making the tags differ less.
+// moveStandby moves a standby to an instance that welcomes it, if one takes it without making the tags differ less: of those the one with
+// the fewest standbys for its capacity.
 func (n *round) moveStandby(t taskID, from string, welcomes func(to string) bool) bool {
 	others := slices.DeleteFunc(slices.Clone(n.kept[t]), func(h string) bool { return h == from })
 	to, ok := firstOf(n.hosts, func(h string) bool {

@@ -38,7 +38,10 @@ func Assign(members []assignor.Member, prev *assignor.Assignment, config assigno
 
 type taskID = assignor.TaskID
 
-// round is one call of Assign: what is reported, and what is decided so far.
+// round is one call of Assign: what is reported, and what is decided so far. All steps write into one type, unlike those of the library:
+// here any of them may look at anything, since the twin is to be read beside the rules and not to be changed.
+//
+// No field is a count. Whoever wants a number scans n.tasks for it, at the moment at which the rule speaks of it.
 type round struct {
 	config  assignor.Config
 	memory  *assignor.Assignment // nil: none that counts (R0)
@@ -80,6 +83,8 @@ type replica struct {
 	expired bool // learns for longer than LearnerTimeout
 }
 
+// newRound is what comes before any rule: defaults are filled in, names are sorted, and the memory counts if no member reports a later
+// generation (R0.1).
 func newRound(members []assignor.Member, prev *assignor.Assignment, config assignor.Config) *round {
 	n := &round{
 		config: config, members: map[string]assignor.Member{}, crews: map[string][]string{},
@@ -397,7 +402,8 @@ func lagOf(lag int64) uint64 {
 
 func (n *round) caughtUp(c replica) bool { return c.lag <= uint64(n.config.AcceptableLag) }
 
-// best returns the first copy of a task in the order of compare among those that admit accepts. Equal ones are in id order.
+// best returns the first copy of a task in the order of compare among those that admit accepts. Equal ones are in id order, which is the
+// last key of every choice of the library (I6).
 func (n *round) best(t taskID, admit func(c replica) bool, compare func(a, b replica) int) (replica, bool) {
 	var admitted []replica
 	for _, c := range n.copies[t] {
