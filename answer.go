@@ -6,7 +6,8 @@ import (
 )
 
 // answer writes down what the round has decided, with the members' names and the tasks' ids. It decides nothing: whatever could
-// be otherwise has been decided by a step.
+// be otherwise has been decided by a step. Nothing in it is shared with the arguments or with what an Assignor keeps: an answer is
+// its caller's, who may keep it for ever. It costs O(tasks + members), and O(moves log moves) where these are not in order.
 func answer(d due) *Assignment {
 	d.noteActives()
 	a := &Assignment{

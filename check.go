@@ -191,7 +191,8 @@ func (c *checker) list() (list []mention, end []int) {
 	return list, end
 }
 
-// each calls f for every mention, by saying and member.
+// each calls f for every mention, by saying and member: so the mentions of one task come in this order, and stay in it when they are
+// sorted by task. What a member reports that can be no task is left out, since nobody runs it; an answer that gives it out is judged.
 func (c *checker) each(f func(m mention)) {
 	for s, sub := range c.topology {
 		for p := range sub.Partitions {
@@ -303,6 +304,10 @@ func (c *checker) checkForeign(t *checkedTask) {
 
 // checkOwners checks I1: one member at most runs a task, and none while another may still run it, but for an owner that runs it
 // already and whose generation is the higher one. Who runs it and may not go on is told to stop.
+//
+//	S1 and S2 report to run T1, both of generation 7    neither may go on: both are told to stop
+//	S1 of generation 7, S2 of generation 6              S1 goes on, S2 is told to stop
+//	S1 reports to run T1                                S2 may not start it, whoever is told to stop
 func (c *checker) checkOwners(t *checkedTask) {
 	if owners := t.who[toRun]; len(owners) > 1 {
 		c.fail("I1: %v is active on %s and %s", t.id, c.members[owners[0].who].ID, c.members[owners[1].who].ID)
@@ -345,7 +350,8 @@ func (c *checker) checkPlaced(t *checkedTask) {
 	}
 }
 
-// checkLearners checks I3: at most one learner, on another instance than the active task, whose owner is told of it.
+// checkLearners checks I3: at most one learner, on another instance than the active task, whose owner is told of it. What runs nowhere
+// may have a learner too, and nobody to be told.
 func (c *checker) checkLearners(t *checkedTask) {
 	learners := t.who[toLearn]
 	if len(learners) > 1 {
@@ -379,7 +385,8 @@ func (c *checker) checkStandbys(t *checkedTask) {
 }
 
 // checkLeaving checks I5: a leaving instance gets nothing that it does not have, while another stays, but for a task of which it has
-// the only caught-up copy.
+// the only caught-up copy. A member that is behind may have been given more than it reports, by an answer that is not to be seen from
+// here: of it nothing is said.
 func (c *checker) checkLeaving(t *checkedTask) {
 	for _, what := range []saying{toRun, toLearn, toKeep} {
 		for _, s := range t.who[what] {

@@ -30,7 +30,19 @@ const (
 	memoryFlags      = flagDeparted | flagMemoryFields
 )
 
-// memory appends what the leader must remember of a: who took part, what each of them ran or had to stop, and who is awaited. Copies,
+// memory appends what the leader must remember of a. That worker-1 on host-a ran 0_0 and 0_1, and worker-2 on host-b ran 0_2, is
+//
+//	31 00 08            header: a memory; flags: nobody departed; generation 8
+//	02                  two instances:
+//	00 06 host-a        no prefix, six bytes
+//	05 01 b             five bytes of the one before it, and one more: host-b
+//	02                  two members:
+//	30 00 08 worker-1   flags: Active (bit 5), an index follows (2 << 3); the name
+//	00 01 00 00         instance 0; a run from 0 on, two tasks
+//	30 07 01 2          the same flags; seven bytes of the one before it, and one more: worker-2
+//	01 00 02            instance 1; a single task, 2
+//
+// It is who took part, what each of them ran or had to stop, and who is awaited. Copies,
 // moves and deadlines are left out, since members report the first and the next round computes the others. lists has the encoded lists of
 // each of a.Members.
 //

@@ -5,7 +5,18 @@ import (
 	"time"
 )
 
-// report appends m. The head says which of the parts follow, so that a member without tags, tasks and memory takes its name and a few
+// report appends m. S1 of generation 7 and version 3, which runs 0_0 and 0_1 and keeps a standby of 0_2 that has caught up, is
+//
+//	11         header: a report
+//	06 09      flags: a version follows (3 << 1), Active (bit 8), Standbys (bit 11); no Instance
+//	07         generation
+//	02 53 31   "S1"
+//	03         version
+//	01 00 00   Active: a run (1) from 0 on, two tasks less 2
+//	00 02      Standbys: a single task (0), 2
+//	00         their lags and ages: all 0
+//
+// The head says which of the parts follow, so that a member without tags, tasks and memory takes its name and a few
 // bytes. What the report itself has is bounded by MaxTasks with an error; the memory that it echoes by leaving it out.
 func (e *encoder) report(m *Member) {
 	active, revoked := e.normal(m.Active), e.normal(m.Revoked)
@@ -54,7 +65,17 @@ func (e *encoder) replicaLists(lists ...[]Replica) {
 	}
 }
 
-// assignment appends ma. What is being handed over is part of Active, and so is told by its positions there: in a group that grows these
+// assignment appends ma. S1 of generation 8 and version 3, whose instance has its name, is to run 0_0 and 0_1 and hands 0_1 over:
+//
+//	21         header: an assignment
+//	0e 03      flags: a version follows (3 << 1), the instance is the member (1 << 3), Active (bit 8), Handover (bit 9)
+//	08         generation
+//	02 53 31   "S1"
+//	03         version
+//	01 00 00   Active: a run from 0 on, two tasks
+//	00 01      Handover: position 1 in Active
+//
+// What is being handed over is part of Active, and so is told by its positions there: in a group that grows these
 // are few, or a stretch.
 func (e *encoder) assignment(ma *MemberAssignment) {
 	active, handover, revoke := e.normal(ma.Active), e.normal(ma.Handover), e.normal(ma.Revoke)

@@ -101,7 +101,8 @@ func (g *group) indexMembers(members []Member) {
 	g.scaleCapacities()
 }
 
-// indexInstances groups the members by the name of their instance. Members without one are instances of their own.
+// indexInstances groups the members by the name of their instance. Members without one are instances of their own. What depends on all
+// of them comes last: whether all leave, and by that who stays and who is past its deadline.
 func (g *group) indexInstances() {
 	block := g.int32s.take(2 * len(g.members))
 	order := block[:len(g.members)]
@@ -132,8 +133,11 @@ func (g *group) indexInstances() {
 	}
 }
 
-// addInstance adds the instance that these members share. It leaves when all of them do, and has been leaving as long as the
+// addInstance adds the instance that these members share (R0.4). It leaves when all of them do, and has been leaving as long as the
 // longest: a member that was told later was told of the same drain.
+//
+//	h1: m1 leaves for 40 s, m2 stays      h1 stays; m1's tasks go to m2 (R8.3)
+//	h1: m1 leaves for 40 s, m2 for 5 s    h1 has been leaving for 40 s
 func (g *group) addInstance(name string, members []int32) {
 	in := instance{name: name, members: members, leaving: true}
 	for _, m := range members {

@@ -89,7 +89,8 @@ func cloneTags(tags map[string]string) map[string]string {
 	return clone
 }
 
-// copySet finds a member's copy by its task. Where one task is reported twice the smallest known lag counts.
+// copySet finds a member's copy by its task. Where one task is reported twice the smallest known lag counts: both lie on one disk, and
+// the member replays from the better one.
 type copySet []Replica
 
 // newCopySet sorts copies by task. They are concatenated first, since a learner may be listed as a standby too.

@@ -32,7 +32,14 @@ func (s *standbys) findTasks() {
 }
 
 // findWhole finds the tasks that stay with an owner that stays and have exactly the standbys they want, on other instances that
-// stay, and counts those. They are whole: nothing is to be decided of them, so they are in no array of this step and cost a
+// stay, and counts those.
+//
+//	one standby wanted; T1 runs on S1 and goes on, S2 reports a copy    whole
+//	T2 runs on S1, S2 leaves and reports a copy                         not: the copy has to go
+//	T3 runs on S1 and is learned by S3, S2 reports a copy               not: the learner is a copy too
+//	T4 runs on S1, and nobody reports a copy                            not: one is missing
+//
+// They are whole: nothing is to be decided of them, so they are in no array of this step and cost a
 // look each. In a quiet round that is all of them, and the step takes a third of the time that it would.
 //
 // Of the others, holders only know from here on how many copies there are, which is how isWhole tells them apart.

@@ -1,5 +1,8 @@
 package assignor
 
+// Reports and answers are shown as rows: those of the published design, which the scenario files are written in. A row is for people
+// and for tests, and says what a member does, no more; nothing reads it back but internal/scenario.
+
 import (
 	"slices"
 	"strconv"
