@@ -35,9 +35,12 @@ func poison[T any](a *arena[T]) {
 // Kept returns how many bytes the Assignor keeps.
 func (a *Assignor) Kept() int {
 	s := &a.space
-	return bytesOfArena(&s.group.int32s) + bytesOfArena(&s.group.int64s) + bytesOfArena(&s.group.bools) + bytesOfArena(&s.plan.statuses) + bytesOfArena(&s.plan.places) + bytesOfArena(&s.plan.reasons) +
-		bytesOfArena(&s.copies.cells) + bytesOfArena(&s.copies.restorings) + bytesOfArena(&s.copies.replicas) + bytesOfArena(&s.lists.entries) + bytesOfArena(&s.lists.newCopies) +
-		bytesOfArena(&s.group.memberRows) + bytesOfArena(&s.group.instanceRows) + bytesOfArena(&s.history.rememberedRows)
+	return bytesOfArena(&s.group.int32s) + bytesOfArena(&s.group.int64s) + bytesOfArena(&s.group.bools) +
+		bytesOfArena(&s.group.memberRows) + bytesOfArena(&s.group.instanceRows) +
+		bytesOfArena(&s.plan.statuses) + bytesOfArena(&s.plan.places) + bytesOfArena(&s.plan.reasons) +
+		bytesOfArena(&s.copies.cells) + bytesOfArena(&s.copies.restorings) + bytesOfArena(&s.copies.replicas) +
+		bytesOfArena(&s.lists.entries) + bytesOfArena(&s.lists.newCopies) +
+		bytesOfArena(&s.history.rememberedRows)
 }
 
 func bytesOfArena[T any](a *arena[T]) int { return len(a.block) * int(unsafe.Sizeof(*new(T))) }

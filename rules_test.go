@@ -92,11 +92,16 @@ func TestEveryRuleHasAScenario(t *testing.T) {
 	t.Logf("%d rules in %d scenarios", len(rules), len(scenarioFiles(t)))
 }
 
-// TestCitedRulesExist: what comments of the core call R5.2 is a rule or a section of docs/design.md.
+// TestCitedRulesExist: what comments call R5.2, here and in the packages below, is a rule or a section of docs/design.md.
 func TestCitedRulesExist(t *testing.T) {
 	rules, groups := designRules(t)
-	files, err := filepath.Glob("*.go")
-	require.NoError(t, err)
+	var files []string
+	for _, pattern := range []string{"*.go", "internal/*/*.go", "lead/*.go", "lead/*/*.go", "franz/*.go"} {
+		found, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, found, pattern)
+		files = append(files, found...)
+	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
