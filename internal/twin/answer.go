@@ -54,8 +54,14 @@ func (n *round) shareAmong(host string, tasks []taskID) {
 			n.by[t], n.why[t] = "", assignor.ReasonSiblings
 		}
 	}
+	n.giveOut(crew, keep, coming, target)
+}
+
+// giveOut gives tasks that come to an instance, or that a member of it has too much, to the crew: in id order, first to the members that
+// hold their copies, as far as those have room, then each to the lightest with room.
+func (n *round) giveOut(crew []string, keep map[string][]taskID, coming []taskID, target map[string]int64) {
 	slices.SortFunc(coming, taskID.Compare)
-	coming = slices.DeleteFunc(coming, func(t taskID) bool { // those whose copy a member holds
+	coming = slices.DeleteFunc(coming, func(t taskID) bool {
 		m := n.by[t]
 		fits := slices.Contains(crew, m) && int64(len(keep[m])) < target[m]
 		if fits {

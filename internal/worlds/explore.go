@@ -143,16 +143,13 @@ func (s *State) passTime() bool {
 // checkRest checks a state that no round changes: every task runs on an instance that stays, every instance has its share, nobody
 // learns, and every task has its standbys.
 func (e *Explorer) checkRest(s *State) error {
-	present, staying := 0, 0
+	staying := 0
 	for i := range s.Instances {
-		if s.Instances[i].Present {
-			present++
-			if !s.Instances[i].Leaving {
-				staying++
-			}
+		if s.Instances[i].Present && !s.Instances[i].Leaving {
+			staying++
 		}
 	}
-	if present == 0 || staying == 0 {
+	if staying == 0 {
 		return nil // nothing is levelled where everybody leaves
 	}
 	stateful := e.stateful()
