@@ -21,7 +21,7 @@ type actives struct {
 }
 
 // placeActives decides who runs each stateful or stateless task that has an owner or a copy (R1.1 to R1.4), and which tasks
-// wait for their instance (R7).
+// wait for their instance (R7.4).
 //
 //	T1 owner S1, nobody has a copy of it       stays: this is how most tasks of most rounds end
 //	T2 owner S1, S2 has a learner, caught up   R1.1: S2 runs it
@@ -72,7 +72,7 @@ func (a *actives) placeActive(t int32) {
 		a.orphans = append(a.orphans, t)
 	case a.takeOver(t): // R1.1
 	case a.keepOwner(t): // R1.2
-	case a.returnToInstance(t): // R1.2, R7
+	case a.returnToInstance(t): // R1.2, R7.5
 	default:
 		a.orphans = append(a.orphans, t)
 	}
@@ -87,8 +87,8 @@ func (a *actives) placeUnowned() {
 		copied := a.hasCopies(t)
 		switch {
 		case copied && a.runHotCopy(t): // R1.3: hot beats cold, and beats waiting
-		case a.awaitInstance(t): // R7: waiting beats a replay
-		case copied && a.returnCold(t): // R8: it was only to change members, and goes on where it is
+		case a.awaitInstance(t): // R7.4: waiting beats a replay
+		case copied && a.returnCold(t): // R8.2: it was only to change members, and goes on where it is
 		case copied && a.runBestCopy(t): // R1.4: the shortest replay
 		default:
 			return false // R1.5
@@ -97,7 +97,7 @@ func (a *actives) placeUnowned() {
 	})
 }
 
-// countLoads adds up the stateful load of every instance once every learner has taken over (R4).
+// countLoads adds up the stateful load of every instance once every learner has taken over (R4.2).
 func (a *actives) countLoads() {
 	a.load = a.int64s.zeros(len(a.instances))
 	planned := a.count(&a.stateful).planned
@@ -117,7 +117,7 @@ func (a *actives) place(t, i, m int32, why Reason) {
 	}
 }
 
-// settleLearner finds the learner in place of a task that runs, if it has one that may stay (R3): one on an instance that stays
+// settleLearner finds the learner in place of a task that runs, if it has one that may stay (R3.3): one on an instance that stays
 // and does not run the task. Of several the one with the smallest lag stays.
 func (p *plan) settleLearner(t int32) {
 	if p.allLeave || p.paused(t) {
@@ -135,7 +135,7 @@ func (p *plan) settleLearner(t int32) {
 // takeOver hands the task to a learner that has caught up (R1.1): of several to the one with the smallest lag. This comes
 // before the owner is asked: the owner has been running on only until its successor is ready.
 //
-//	T1 owner S1, learner S2 lag 0         S2 runs it, at once if S1 has stopped it, else in the next round (R2)
+//	T1 owner S1, learner S2 lag 0         S2 runs it, at once if S1 has stopped it, else in the next round (R2.1)
 //	T1 owner S1, learner S2 lag 90 000    S1 keeps it
 //	T1 stopped for S2, lag now 30 000     S2 runs it all the same: see handoverOrdered
 func (a *actives) takeOver(t int32) bool {
@@ -198,8 +198,8 @@ func (c *copies) hotElsewhere(t int32) bool {
 func (c *copies) staysAt(k int32) bool { return c.instances[c.holderInstance(k)].stays }
 
 // returnToInstance gives a task that nobody claims back to the instance that had it: to one that the memory gave it to and
-// that has a new member now, or is back after an absence, unless it leaves or another copy has the smaller lag (R1.2, R7); and
-// to one that had to stop it and still has its state at hand, as it is when it changes between members (R8).
+// that has a new member now, or is back after an absence, unless it leaves or another copy has the smaller lag (R1.2, R7.5); and
+// to one that had to stop it and still has its state at hand, as it is when it changes between members (R8.2).
 func (a *actives) returnToInstance(t int32) bool {
 	if a.owner[t] != none {
 		return false
@@ -250,7 +250,7 @@ func (a *actives) placeBack(t, i int32) bool {
 }
 
 // returnCold gives a task of which no copy has caught up back to the instance that had to stop it: it was restoring it and goes
-// on with that, under another member (R8), even if a copy elsewhere is a little ahead.
+// on with that, under another member (R8.2), even if a copy elsewhere is a little ahead.
 func (a *actives) returnCold(t int32) bool {
 	i := a.stoppedOn(t)
 	if i == none || a.owner[t] != none || a.bestCopy(t, func(k int32) bool { return a.holderInstance(k) == i }, a.lessLag) == none {
@@ -291,7 +291,7 @@ func (a *actives) compareLoad(i, other int32) int {
 	return level.CompareRatios(a.load[i], a.instances[i].capacity, a.load[other], a.instances[other].capacity)
 }
 
-// awaitInstance lets a task that nobody claims wait for an instance that vanished without leaving (R7).
+// awaitInstance lets a task that nobody claims wait for an instance that vanished without leaving (R7.4).
 func (a *actives) awaitInstance(t int32) bool {
 	if a.owner[t] != none || !a.worthAwaiting(a.lastInstance(t)) {
 		return false

@@ -67,18 +67,18 @@ func (a *Assignor) Assign(members []Member, prevAssignment *Assignment, config C
 // nothing else; from revoked on it is written down. A new step goes where what it needs is there, and gets a type of its own.
 func decide(members []Member, prev *Assignment, config Config, s *workspace) *Assignment {
 	group := indexGroup(members, config, &s.group)
-	history := recall(group, prev, &s.history) // R0, R7: who ran what in the last round
-	claims := readClaims(history)              // R0: who runs what
+	history := recall(group, prev, &s.history) // R0.1, R7.4: who ran what in the last round
+	claims := readClaims(history)              // R0.2, R0.3: who runs what
 	copies := readCopies(claims, &s.copies)    // who has state of what
-	owned := placeActives(copies, &s.plan)     // R1.1 to R1.4, R7
+	owned := placeActives(copies, &s.plan)     // R1.1 to R1.4, R7.4
 	placed := placeOrphans(owned)              // R1.5
-	levelled := levelLearners(placed)          // R3, R4
-	taught := startLearners(levelled)          // R5
-	evened := moveStateless(taught)            // R4, R2
-	shared := chooseMembers(evened)            // R8
-	kept := placeStandbys(shared)              // R6
-	revoked := stopFirst(kept, &s.lists)       // R2
-	held := chooseHolders(revoked)             // R8
-	due := setDeadlines(held)                  // R2, R7
+	levelled := levelLearners(placed)          // R3.2, R4.2
+	taught := startLearners(levelled)          // R5.1 to R5.6
+	evened := moveStateless(taught)            // R4.3, R5.7
+	shared := chooseMembers(evened)            // R8.1 to R8.3
+	kept := placeStandbys(shared)              // R6.1 to R6.7
+	revoked := stopFirst(kept, &s.lists)       // R2.1
+	held := chooseHolders(revoked)             // R8.4
+	due := setDeadlines(held)                  // R2.3, R7.7
 	return answer(due)
 }

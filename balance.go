@@ -8,7 +8,7 @@ import (
 )
 
 // levelKind returns how many tasks of each class every instance should have, where those above their range give up some and
-// leaving ones all (R4).
+// leaving ones all (R4.2).
 //
 //	             S1  S2  S3 new  S4 leaves
 //	have          5   4   0       3          twelve in all, three stay: a fair range of 4 to 4

@@ -7,8 +7,8 @@ import (
 	"github.com/incremental-rebalance/assignor/internal/level"
 )
 
-// dealer deals tasks out to instances so that every subtopology stays spread over them (R4): an instance's share of a subtopology is
-// its tasks x capacity / capacity of all that stay.
+// dealer deals tasks out to instances so that every subtopology stays spread over them (R4.4, R4.5): an instance's share of a
+// subtopology is its tasks x capacity / capacity of all that stay.
 //
 // Six tasks of 0 and two of 1 go to A and B, which have nothing and room for four each. They take turns, each from the subtopology
 // that it is furthest below its share of, and then the tasks of each go in id order to the receivers in id order:
@@ -31,7 +31,7 @@ func (d *dealer) needSpread() {
 	}
 }
 
-// excess returns by how much instance i is above its share of a subtopology, times the capacity of all that stay (R4). What
+// excess returns by how much instance i is above its share of a subtopology, times the capacity of all that stay (R4.4). What
 // leaves has no share.
 func (d *dealer) excess(i, sub int32) int64 {
 	if d.spread.cells == nil {
@@ -54,7 +54,7 @@ type segment struct {
 // deal gives every task of pool to an instance with room, as far as room goes; it may sort the pool. The instances of the first
 // group take turns in id order, one task each, from the subtopology they are furthest below their share of, then those of the
 // next group. Last, within each subtopology, the tasks go in id order to the receivers in id order, in contiguous stretches
-// (R4).
+// (R4.5).
 //
 // Who takes how many of what is decided first (takeTurns), and which ones at the end, when give is called: so the order of the
 // turns does not scatter a subtopology over the wire.

@@ -7,7 +7,7 @@ import (
 	"github.com/incremental-rebalance/assignor/internal/level"
 )
 
-// weighing is the rule of R4 for tasks of several weights. There a target in load units need not be reachable, so it decides
+// weighing is the rule of R4.6 for tasks of several weights. There a target in load units need not be reachable, so it decides
 // move by move: each only if it shrinks the summed distance of all instances from their ranges, which therefore ends.
 //
 //	S1 weighs 5 5 2 (12), S2 weighs 2 (2)    fourteen in all, a range of 7 to 7: distances 5 and 5

@@ -12,7 +12,7 @@ type claim struct {
 	certain      bool // it reports to run it, while other claims to run it say that it may
 }
 
-// claims is who runs what, as far as members and memory say (R0). From here on a task has one owner at most: the member that
+// claims is who runs what, as far as members and memory say (R0.2, R0.3). From here on a task has one owner at most: the member that
 // may go on with it, or whose state is the newest where nobody may.
 //
 //	S1 generation 7 Active T1, S2 generation 6 Active T1     owner S1, and S2 has to stop (a revocation)
@@ -28,7 +28,7 @@ type claims struct {
 }
 
 // eachClaim calls f for every task that a member runs or ran until now, in member order: what it reports, and for a member that
-// may be acting on the last answer also what that gave it (R0). What such a member says that it stopped, it may have started
+// may be acting on the last answer also what that gave it (R0.2). What such a member says that it stopped, it may have started
 // again since; so it counts as running.
 //
 // certain says that the member reports to run the tasks, while others only may.
@@ -48,7 +48,7 @@ func (h *history) eachClaim(f func(ids []TaskID, member int32, run, certain bool
 	}
 }
 
-// readClaims finds the owner of every task: the member with the highest generation of those that claim it (R0).
+// readClaims finds the owner of every task: the member with the highest generation of those that claim it (R0.3).
 //
 // It takes the first claimant for the owner and sets the others aside, since in nearly all rounds there are none: only
 // contested tasks are sorted. It costs O(claims), and O(n log n) in the contested ones.

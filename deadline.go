@@ -16,8 +16,8 @@ type due struct {
 	next     time.Duration // where not at once, and nobody else calls for one before; 0: never
 }
 
-// setDeadlines says when the next round must come: at once where somebody has something new to stop (R2), else at the nearest
-// deadline of a drain or a departure (R7), or when an order to stop is to be repeated.
+// setDeadlines says when the next round must come: at once where somebody has something new to stop (R2.3), else at the nearest
+// deadline of a drain or a departure (R7.7), or when an order to stop is to be repeated.
 //
 // An order that the last round gave already is no reason to rejoin at once: a member that cannot be reached would keep all others
 // rejoining as fast as they can. It is repeated after RevokeRetry: longer than a slow member takes to stop a task, and shorter than

@@ -15,7 +15,7 @@ type group struct {
 	members        []member   // sorted by id
 	instances      []instance // sorted by name
 	instanceBy     []int32    // by member, its instance
-	allLeave       bool       // no instance stays, so all count as staying (R1)
+	allLeave       bool       // no instance stays, so all count as staying (R1.6)
 	somebodySpeaks bool       // an instance that stays can learn
 	staying        int64      // the capacity of the instances that stay
 	numStaying     int32
@@ -224,7 +224,7 @@ func (g *group) instanceOf(m int32) int32 {
 	return g.instanceBy[m]
 }
 
-// stays reports whether instance i may be given something: it does not leave, or all do (R1).
+// stays reports whether instance i may be given something: it does not leave, or all do (R1.6).
 func (g *group) stays(i int) bool { return g.instances[i].stays }
 
 // staysNow reports whether instance i does not leave, even if all do.
@@ -234,11 +234,11 @@ func (g *group) staysNow(i int) bool { return !g.instances[i].leaving }
 // the protocol.
 func (g *group) speakers(i int) bool { return g.instances[i].speaks && !g.instances[i].leaving }
 
-// stateless reports whether a task has no state, so that it has no copies and moves by stop and start (R2). It costs O(log
+// stateless reports whether a task has no state, so that it has no copies and moves by stop and start (R5.7). It costs O(log
 // subtopologies).
 func (g *group) stateless(t int32) bool { return g.topology.subs[g.topology.subOf(t)].Stateless }
 
-// cost returns what a replay of a task costs, 0 where all of its subtopology cost the same. It ranks tasks (R5) and limits
+// cost returns what a replay of a task costs, 0 where all of its subtopology cost the same. It ranks tasks (R5.2) and limits
 // nothing.
 func (g *group) cost(t int32) int64 {
 	s := g.topology.subOf(t)

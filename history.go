@@ -57,7 +57,7 @@ func (s *historySpace) begin() { s.rememberedRows.begin() }
 // end forgets the names that the round was given.
 func (s *historySpace) end() { clear(s.rememberedRows.block) }
 
-// recall takes prev as the memory, unless a member reports a later generation: then what prev says is stale (R0).
+// recall takes prev as the memory, unless a member reports a later generation: then what prev says is stale (R0.1).
 //
 //	memory 7, members report 7 7 6    the memory counts; who reports 6 may have missed 7 or be acting on it
 //	memory 7, members report 8 7 7    there was a leader that this one knows nothing of: no memory
@@ -254,7 +254,7 @@ func (h *history) stoppedOn(t int32) int32 {
 	return i
 }
 
-// revokedBefore reports whether the last round ordered the member to stop the task already (R2).
+// revokedBefore reports whether the last round ordered the member to stop the task already (R2.3).
 func (h *history) revokedBefore(t, m int32) bool {
 	for _, rv := range h.lastRevokes(t) {
 		if h.memory.prev.Members[rv.member].Member == h.members[m].in.ID {

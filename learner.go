@@ -14,7 +14,7 @@ type levelled struct {
 }
 
 // levelLearners computes how many stateful tasks each instance should have, and ends the learners that this no longer needs
-// (R3, R4).
+// (R3.2, R4.2).
 //
 // The targets start from what the instances run, not from what they would have once every learner had taken over: so the plan
 // costs the fewest moves, and an instance that was told to leave and then to stay gets nothing taken away. Of the plans that
@@ -36,7 +36,7 @@ func levelLearners(p placed) levelled {
 	return l
 }
 
-// drainTargets returns the targets of a round in which somebody is awaited: nothing is levelled, only the drains go on (R7).
+// drainTargets returns the targets of a round in which somebody is awaited: nothing is levelled, only the drains go on (R7.6).
 // What the leaving instances are planned to have goes to those with room, and nobody else gives up anything.
 //
 // It starts from what is planned, unlike levelLearners: a learner in place is as good as an owner where nobody is to give up
@@ -62,7 +62,7 @@ func (h *history) newReceivers(i int) bool {
 }
 
 // dropLearners ends learners that have not caught up, the largest lag first, while their owner stays and has to give up fewer
-// tasks than others learn from it, or their holder has to take over fewer than it learns (R3). So nobody gives up some tasks and
+// tasks than others learn from it, or their holder has to take over fewer than it learns (R3.2). So nobody gives up some tasks and
 // learns others, which would take more moves than there need be.
 //
 //	S1 runs 5, S2 learns two of them    target 4 and 1: the one that lags more goes, the other stays
@@ -115,7 +115,7 @@ type taught struct {
 	orphans     []int32
 }
 
-// startLearners gives every task that is to change instance a learner (R5). Its owner runs it until that has caught up, so
+// startLearners gives every task that is to change instance a learner (R5.1 to R5.5). Its owner runs it until that has caught up, so
 // nothing stops here.
 //
 //	S1 5 tasks, target 4    S1 gives up one

@@ -9,7 +9,7 @@ import (
 )
 
 // picker takes tasks from one instance, one at a time: from its fullest member, there from the subtopology that the instance is
-// furthest above its share of, there the cheapest to restore, and the smallest id (R5).
+// furthest above its share of, there the cheapest to restore, and the smallest id (R5.2).
 //
 //	S1, members a (5 tasks) and b (3), gives up two:
 //	a has 0_0 0_1 0_2 1_0 1_1, the instance is 2 above its share of 0 and 1 above that of 1

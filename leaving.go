@@ -8,8 +8,8 @@ import (
 	"github.com/incremental-rebalance/assignor/internal/level"
 )
 
-// mustGo reports whether tasks cannot wait on instance i for a learner because it leaves: the drain deadline has passed (R7),
-// or nobody who stays can learn (R5). A stateless task never waits for a learner, so only the deadline makes it go before R4
+// mustGo reports whether tasks cannot wait on instance i for a learner because it leaves: the drain deadline has passed (R7.2),
+// or nobody who stays can learn (R5.6). A stateless task never waits for a learner, so only the deadline makes it go before R4
 // does.
 func (g *group) mustGo(i int32, stateless bool) bool {
 	in := &g.instances[i]

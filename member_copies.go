@@ -12,7 +12,7 @@ type held struct {
 	*lists
 }
 
-// chooseHolders decides which member of its instance holds each learner and standby (R8) and lists them: a copy stays with its
+// chooseHolders decides which member of its instance holds each learner and standby (R8.4) and lists them: a copy stays with its
 // member, a new one goes to the member with the least of everything.
 //
 //	S2 is to learn T1; its members are a (standby of T1, 9 tasks) and b (2 tasks)    a: it has the state
@@ -76,7 +76,7 @@ func (c *copyLister) hold(which list, t, m int32) {
 	c.everything[m]++
 }
 
-// keepAll leaves every copy of a task that runs nowhere in this round what it is (R2): one learner, and one standby on every
+// keepAll leaves every copy of a task that runs nowhere in this round what it is (R2.4): one learner, and one standby on every
 // other instance that has a copy.
 //
 //	T1 S1 stops it for its learner S2, S3 standby      S2 learns on, S3 keeps its standby

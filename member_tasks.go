@@ -10,7 +10,7 @@ import (
 // shared is the round in which every task that is to run has a member, but those that a member of another instance has to stop first.
 type shared struct{ *plan }
 
-// chooseMembers decides which member of its instance runs each task (R8): every member keeps what it has, as far as that leaves
+// chooseMembers decides which member of its instance runs each task (R8.1 to R8.3): every member keeps what it has, as far as that leaves
 // those that stay at most one apart for their capacity; tasks that come to the instance fill up the members that have less.
 //
 //	instance X: a runs 5, b runs 1, one comes to X    a keeps 4, b gets the one that comes and one of a (stop, then start)

@@ -17,7 +17,7 @@ type plan struct {
 	learned   []int32 // the tasks that have or had a learner in this plan, in the order in which they got it
 	moved     []int32 // the tasks that have a why, some twice
 	anyMember bool    // some task is to run on an instance, whichever member of it
-	awaiting  bool    // some task is awaited: nothing is levelled (R7)
+	awaiting  bool    // some task is awaited: nothing is levelled (R7.6)
 	moves     []Move  // what has no other trace in the plan: who stops, waits or drops a copy, and why
 }
 
@@ -27,8 +27,8 @@ type status uint8
 const (
 	undecided status = iota // an orphan, or not looked at yet
 	decided                 // dest runs it, at once or as soon as its owner has stopped
-	fenced                  // several may run it: nobody does until all but its owner have stopped (R0)
-	awaited                 // waits for its instance to come back (R7)
+	fenced                  // several may run it: nobody does until all but its owner have stopped (R0.3)
+	awaited                 // waits for its instance to come back (R7.4)
 	shed                    // its owner stops it, so that the next round can place it where the counts call for it (R4)
 )
 
@@ -108,12 +108,12 @@ func (p *plan) at(t int32) int32 {
 // by returns the member of it, none where any may.
 func (p *plan) by(t int32) int32 { return max(int32(p.dest[t]), none) }
 
-// paused reports whether the task runs nowhere in this round. While it does, every copy of it stays what it is (R2).
+// paused reports whether the task runs nowhere in this round. While it does, every copy of it stays what it is (R2.4).
 func (p *plan) paused(t int32) bool {
 	return p.status[t] != decided || p.mustStop(t)
 }
 
-// mustStop reports whether the owner of a task has to stop it so that it can start on another instance or member (R2).
+// mustStop reports whether the owner of a task has to stop it so that it can start on another instance or member (R2.1).
 //
 //	owner S1, running, dest S1    no
 //	owner S1, running, dest S2    yes
@@ -163,7 +163,7 @@ func (p *plan) setLearner(t, i, k int32) {
 // endLearner makes nobody learn the task, which somebody does.
 func (p *plan) endLearner(t int32) { p.learners[p.learning[t]-1] = learner{none, none} }
 
-// plannedAt returns the instance that has the task once every learner has taken over (R4).
+// plannedAt returns the instance that has the task once every learner has taken over (R4.2).
 func (p *plan) plannedAt(t int32) int32 {
 	if i := p.learnerAt(t); i != none {
 		return i

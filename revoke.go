@@ -8,7 +8,7 @@ type revoked struct {
 	*lists
 }
 
-// stopFirst lists the tasks that their owners have to stop before they can start elsewhere (R2), what all members run meanwhile,
+// stopFirst lists the tasks that their owners have to stop before they can start elsewhere (R2.1), what all members run meanwhile,
 // and which of that others learn.
 //
 //	T1 owner S1, decided: S1                        Active of S1

@@ -7,7 +7,7 @@ import (
 	"github.com/incremental-rebalance/assignor/internal/level"
 )
 
-// even levels the counts as R4 does. Where tags and the other copies do not let an instance come to its target, single moves
+// even levels the counts as R4.2 does. Where tags and the other copies do not let an instance come to its target, single moves
 // that shrink the distances of all instances from their ranges make the best of it.
 //
 //	standbys S1 4, S2 1, S3 1    targets 2 2 2: S1 gives up two, those with the most to replay

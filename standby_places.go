@@ -46,7 +46,7 @@ func (s *standbys) mayKeep(t, i int32) bool {
 	return s.instances[i].stays && i != s.at(t) && i != s.learnerAt(t) && !slices.Contains(s.of(t), i) && !s.stopsOn(t, i)
 }
 
-// stopsOn reports whether a member of instance i runs the task, which it may not (R0), and has to stop it first.
+// stopsOn reports whether a member of instance i runs the task, which it may not (R0.3), and has to stop it first.
 func (s *standbys) stopsOn(t, i int32) bool {
 	return slices.ContainsFunc(s.revocationsOf(t), func(c claim) bool { return s.members[c.member].instance == i })
 }

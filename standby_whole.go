@@ -73,7 +73,7 @@ func (s *standbys) findWhole() {
 	}
 }
 
-// homes returns, by member, its instance if copies may stay with it, else none: a leaving member passes its copies on (R8), so
+// homes returns, by member, its instance if copies may stay with it, else none: a leaving member passes its copies on (R8.3), so
 // its tasks are not whole.
 func (s *standbys) homes() []int32 {
 	homes := s.int32s.clone(s.instanceBy)

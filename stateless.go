@@ -13,9 +13,9 @@ type mover struct {
 	memberTasks []int32 // as in taught
 }
 
-// moveStateless levels the stateless tasks, which move by stop and start (R2): as if every instance had its stateful target
+// moveStateless levels the stateless tasks, which move by stop and start (R4.3, R5.7): as if every instance had its stateful target
 // already, so that they move once. Those that somebody had to stop in the last round count as if they were still there, so that
-// the plan that moved them is found again; where it was only for a sibling (R8), their instance takes them back.
+// the plan that moved them is found again; where it was only for a sibling (R8.2), their instance takes them back.
 //
 //	S1 runs T1 T2 T3 T4, S2 joins    round 1: S1 stops T1 and T2 (a Revoke, and the status shed)
 //	                                 round 2: S1 counts as having four still, so two go to S2: T1 and T2, which wait

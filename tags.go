@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// tags is which values of the SpreadTags instances have (R6), as numbers: equal values are equal numbers, and nothing else matters of
-// them. An instance has the tags of its member with the smallest id (R0).
+// tags is which values of the SpreadTags instances have (R6.5), as numbers: equal values are equal numbers, and nothing else matters of
+// them. An instance has the tags of its member with the smallest id (R0.4).
 //
 //	           zone  rack      values  groups
 //	S1         a     1         0 0     0

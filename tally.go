@@ -12,7 +12,7 @@ import "slices"
 // Tasks that are fenced or awaited count for nobody.
 type tally struct {
 	have    counts // what it runs, or will as soon as it may
-	planned counts // what it has once every learner has taken over (R4)
+	planned counts // what it has once every learner has taken over (R4.2)
 }
 
 // count returns the tally of one kind of tasks. It costs O(tasks).
