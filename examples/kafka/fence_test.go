@@ -8,6 +8,7 @@ import (
 
 	"github.com/incremental-rebalance/assignor"
 	"github.com/incremental-rebalance/assignor/franz/fence"
+	"github.com/incremental-rebalance/assignor/internal/timeline"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -32,7 +33,7 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(fake.Close)
 	w := &world{t: t, settings: settings{
 		brokers: fake.ListenAddrs(), group: "g", input: "in", changelog: "log", rate: 6000,
-		session: 3 * time.Second, heartbeat: 300 * time.Millisecond, watch: newWatch(), logger: slog.New(slog.DiscardHandler),
+		session: 3 * time.Second, heartbeat: 300 * time.Millisecond, watch: seen{timeline.New()}, logger: slog.New(slog.DiscardHandler),
 	}}
 	require.NoError(t, createTopics(t.Context(), w.settings, tasks))
 	w.producer, err = newProducer(w.settings, tasks)

@@ -22,6 +22,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/incremental-rebalance/assignor/internal/timeline"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -64,10 +65,10 @@ func main() {
 }
 
 func run(ctx context.Context, o options) error {
-	w := newWatch()
+	w := timeline.New()
 	s := settings{
 		group: o.group, input: o.input, changelog: o.changelog, rate: o.rate, static: o.static,
-		session: 3 * time.Second, heartbeat: 300 * time.Millisecond, watch: w, logger: slog.New(slog.DiscardHandler),
+		session: 3 * time.Second, heartbeat: 300 * time.Millisecond, watch: seen{w}, logger: slog.New(slog.DiscardHandler),
 	}
 	if o.verbose {
 		s.logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -99,7 +100,7 @@ func run(ctx context.Context, o options) error {
 	defer play.end()
 	err = play.play(ctx)
 	if o.svg != "" && err == nil {
-		err = w.writeSVG(o.svg)
+		err = w.WriteSVG(o.svg)
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/incremental-rebalance/assignor"
 	"github.com/incremental-rebalance/assignor/franz"
+	"github.com/incremental-rebalance/assignor/internal/timeline"
 )
 
 // member runs one instance of the word count as a service of its own would: it tells what it does, answers on an address of its
@@ -66,6 +67,6 @@ func (p *printer) round(r franz.Round)   { p.printf("decided a round: %+v", r) }
 func (p *printer) processed(string, int) {}
 
 func (p *printer) session(s franz.State) {
-	p.printf("%s: generation %d, active [%s], learning [%s], standby [%s]", s.Instance, s.Generation, short(s.Active),
-		short(tasksOf(s.Learning)), short(tasksOf(s.Standby)))
+	p.printf("%s: generation %d, active [%s], learning [%s], standby [%s]", s.Instance, s.Generation, timeline.Short(s.Active),
+		timeline.Short(tasksOf(s.Learning)), timeline.Short(tasksOf(s.Standby)))
 }

@@ -7,13 +7,15 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"github.com/incremental-rebalance/assignor/internal/timeline"
 )
 
 // scenario is the life of a group that the example plays.
 type scenario struct {
 	settings
 	out        io.Writer
-	watch      *watch
+	watch      *timeline.Watch
 	partitions int32
 	pause      time.Duration // how long a planned event may pause a task
 	services   []*service
@@ -30,32 +32,42 @@ func (s *scenario) play(ctx context.Context) error {
 		defer close(produced)
 		s.producer.run(produce, 1000)
 	}()
-	acts := []struct {
-		title   string
-		planned bool
-		after   []string
-		happens func() error
-	}{
-		{"start with 2 instances", false, []string{"a", "b"}, func() error { return s.join("a", "b") }},
-		{"scale from 2 to 4", true, []string{"a", "b", "c", "d"}, func() error { return s.join("c", "d") }},
-		{"swap host a for e", true, []string{"b", "c", "d", "e"}, func() error { return errors.Join(s.join("e"), s.drain(ctx, "a")) }},
-		{"kill the leader", false, nil, func() error { return s.kill(s.leader()) }},
-		{"drain one of three", true, nil, func() error { return s.drain(ctx, s.first()) }},
-	}
-	for i, act := range acts {
-		switch i {
-		case 3:
-			act.after = s.without(s.leader())
-		case 4:
-			act.after = s.without(s.first())
-		}
-		if err := s.act(ctx, act.title, act.planned, act.after, act.happens); err != nil {
+	for _, next := range []func() timeline.Act{
+		func() timeline.Act { return s.joins("start with 2 instances", false, "a", "b") },
+		func() timeline.Act { return s.joins("scale from 2 to 4", true, "c", "d") },
+		func() timeline.Act { return s.swap(ctx, "a", "e") },
+		func() timeline.Act { return s.killed(s.leader()) },
+		func() timeline.Act { return s.drained(ctx, s.services[0].name) },
+	} {
+		if err := s.watch.Play(ctx, s.out, int(s.partitions), next()); err != nil {
 			return err
 		}
 	}
 	stop()
 	<-produced
 	return s.check(ctx)
+}
+
+func (s *scenario) joins(title string, planned bool, names ...string) timeline.Act {
+	return timeline.Act{Title: title, Planned: planned, After: append(s.without(""), names...), Happens: func() error {
+		return s.join(names...)
+	}}
+}
+
+func (s *scenario) swap(ctx context.Context, from, to string) timeline.Act {
+	return timeline.Act{Title: "swap host " + from + " for " + to, Planned: true, After: append(s.without(from), to), Happens: func() error {
+		return errors.Join(s.join(to), s.drain(ctx, from))
+	}}
+}
+
+func (s *scenario) killed(name string) timeline.Act {
+	return timeline.Act{Title: "kill the leader", After: s.without(name), Happens: func() error { return s.kill(name) }}
+}
+
+func (s *scenario) drained(ctx context.Context, name string) timeline.Act {
+	return timeline.Act{Title: "drain one of three", Planned: true, After: s.without(name), Happens: func() error {
+		return s.drain(ctx, name)
+	}}
 }
 
 // without returns the instances but for one.
@@ -69,8 +81,6 @@ func (s *scenario) without(gone string) []string {
 	return names
 }
 
-func (s *scenario) first() string { return s.services[0].name }
-
 // leader returns the instance that leads.
 func (s *scenario) leader() string {
 	for _, w := range s.services {
@@ -78,26 +88,7 @@ func (s *scenario) leader() string {
 			return w.name
 		}
 	}
-	return s.first()
-}
-
-// act lets an event happen and waits until the group has come to rest.
-func (s *scenario) act(ctx context.Context, title string, planned bool, after []string, happens func() error) error {
-	fmt.Fprintf(s.out, "\n%6.1fs  --- %s\n", time.Since(s.watch.begun).Seconds(), title)
-	s.watch.begins(title, planned, after)
-	if err := happens(); err != nil {
-		return fmt.Errorf("%s: %w", title, err)
-	}
-	for deadline := time.Now().Add(time.Minute); !s.watch.settled(int(s.partitions), after); {
-		if time.Now().After(deadline) || ctx.Err() != nil {
-			return fmt.Errorf("%s: the group does not come to rest", title)
-		}
-		sleep(ctx, 20*time.Millisecond)
-	}
-	s.watch.ends()
-	sleep(ctx, 300*time.Millisecond)
-	s.watch.table(s.out)
-	return nil
+	return s.services[0].name
 }
 
 func (s *scenario) join(names ...string) error {
@@ -123,13 +114,13 @@ func (s *scenario) drain(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	err := s.remove(name).drain(ctx)
-	s.watch.gone(name)
+	s.watch.Gone(name)
 	return err
 }
 
 func (s *scenario) kill(name string) error {
 	s.remove(name).kill()
-	s.watch.gone(name)
+	s.watch.Gone(name)
 	return nil
 }
 
@@ -148,18 +139,9 @@ func (s *scenario) check(ctx context.Context) error {
 			break
 		}
 	}
-	summary(s.out, s.watch.past)
+	s.watch.Summary(s.out)
 	fmt.Fprintf(s.out, "\n%d records sent, each counted exactly once: %v\n", sent, wrong == nil)
-	problems := []error{wrong}
-	for _, v := range s.watch.violations() {
-		problems = append(problems, errors.New(v))
-	}
-	for _, e := range s.watch.past {
-		if e.planned && e.longest > s.pause {
-			problems = append(problems, fmt.Errorf("%s: a task paused for %v, want at most %v", e.title, e.longest, s.pause))
-		}
-	}
-	return errors.Join(problems...)
+	return errors.Join(wrong, s.watch.Err(s.pause))
 }
 
 // end closes what is left.
