@@ -35,7 +35,7 @@ var Layers = []Layer{
 		{"member_tasks.go", "R8.1 to R8.3: which member of an instance runs each task"},
 		{"stateless.go", "R4.3, R5.7: tasks without state move by stop and start"},
 		{"learner.go", "R3.2, R5: which learners stay, and who learns what"},
-		{"learner_pick.go", "R5.2: which tasks an instance gives up, and in which order"},
+		{"learner_pick.go", "R5.2: which tasks an instance gives up, in which order"},
 		{"orphan.go", "R1.5: tasks that nobody had"},
 		{"active.go", "R1.1 to R1.4: who runs what somebody had, or has state of"},
 	}},
