@@ -73,8 +73,9 @@ func decide(members []Member, prev *Assignment, config Config, s *workspace) *As
 	owned := placeActives(copies, &s.plan)     // R1.1 to R1.4, R7.4
 	placed := placeOrphans(owned)              // R1.5
 	levelled := levelLearners(placed)          // R3.2, R4.2
-	taught := startLearners(levelled)          // R5.1 to R5.6
-	evened := moveStateless(taught)            // R4.3, R5.7
+	taught := startLearners(levelled)          // R5.1 to R5.3, R5.5, R5.6
+	begun := dealSlots(taught)                 // R5.4, T2, T3
+	evened := moveStateless(begun)             // R4.3, R5.7
 	shared := chooseMembers(evened)            // R8.1 to R8.3
 	kept := placeStandbys(shared)              // R6.1 to R6.7
 	revoked := stopFirst(kept, &s.lists)       // R2.1

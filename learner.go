@@ -104,15 +104,32 @@ func (p *plan) learnersByLag() []int32 {
 	return learned
 }
 
-// taught is the round in which every stateful task that is to change instance has a learner, as far as there may be so many. What
-// stateless tasks are placed by is with it: their orphans, the targets that every instance is taken to have reached, and the counts
-// by which an instance picks what it gives up.
+// taught is the round in which every stateful task that is to change instance has a learner, in the plan at least: how many of them
+// may begin is the next step's. What stateless tasks are placed by is with it: their orphans, the targets that every instance is taken
+// to have reached, and the counts by which an instance picks what it gives up.
 type taught struct {
 	*plan
 	spread      spread
 	memberTasks []int32 // by member: the tasks it has that nobody learns; nil as long as nobody has picked any
 	target      counts
+	planned     counts // what each instance has with its learners, but for those of starts that begin with nothing
 	orphans     []int32
+	budget
+}
+
+// budget is what MaxLearners has to say, where it is set.
+type budget struct {
+	starts []start // the new learners that need a slot, giver by giver, in the order of R5.2
+	free   int     // slots that no learner in place holds
+	busy   []int32 // by instance: its learners in place that are at work
+}
+
+// start is a new learner that needs a slot, since it has yet to catch up.
+type start struct {
+	task int32
+	from int32 // the copy that becomes the learner, none where it begins with nothing
+	to   int32 // the instance that learns
+	busy int32 // where it is from a copy: the learners at work there, when that was last looked at
 }
 
 // startLearners gives every task that is to change instance a learner (R5.1 to R5.5). Its owner runs it until that has caught up, so
@@ -126,7 +143,7 @@ type taught struct {
 // First the givers say which tasks, and copies at receivers become learners (shedFrom); then the rest is dealt out, class by
 // class, with every giver's tasks in one pool: so that subtopologies are spread over all receivers.
 func startLearners(l levelled) taught {
-	t := taught{l.plan, l.spread, nil, l.target, l.orphans}
+	t := taught{plan: l.plan, spread: l.spread, target: l.target, planned: l.planned, orphans: l.orphans}
 	givers := l.givers()
 	if l.allLeave || len(givers) == 0 {
 		return t
@@ -138,12 +155,12 @@ func startLearners(l levelled) taught {
 	for class := range l.stateful.weights {
 		h.dealOut(int32(class))
 	}
-	t.spread, t.memberTasks = h.spread, h.picker.memberTasks
+	t.spread, t.memberTasks, t.budget = h.spread, h.picker.memberTasks, h.budget
 	return t
 }
 
 // givers returns the instances that give up stateful tasks: those that leave, the nearest deadline first, then those above
-// their target, in id order. Where MaxLearners lets only some learn, it is the last ones that wait.
+// their target, in id order.
 func (l *levelled) givers() []int32 {
 	var givers []int32
 	for i := range l.instances {
@@ -178,10 +195,11 @@ func (l *levelled) aboveTarget(i int32) bool {
 type handout struct {
 	dealer
 	picker  picker
-	target  counts    // what each instance should have
-	planned counts    // what it has as if the learners had taken over, without those that are only pooled
-	room    counts    // how many learners it may still take
-	slots   int       // learners that MaxLearners still admits
+	target  counts // what each instance should have
+	planned counts // what it has as if the learners had taken over, without those that are only pooled
+	room    counts // how many learners it may still take
+	limited bool   // MaxLearners is set
+	budget  budget
 	tasks   [][]int32 // by instance, the tasks that can get a learner, ascending
 	pooled  [][]int32 // by class, the tasks without a copy at a receiver
 	giveUp  []int64   // scratch: by class
@@ -194,8 +212,8 @@ type handout struct {
 func newHandout(l *levelled, givers []int32) *handout {
 	classes := len(l.stateful.weights)
 	h := &handout{
-		dealer: dealer{l.plan, l.spread}, target: l.target, planned: l.planned, room: l.newCounts(&l.stateful), slots: math.MaxInt,
-		pooled: make([][]int32, classes), giveUp: make([]int64, classes),
+		dealer: dealer{l.plan, l.spread}, target: l.target, planned: l.planned, room: l.newCounts(&l.stateful),
+		limited: l.config.MaxLearners > 0, pooled: make([][]int32, classes), giveUp: make([]int64, classes),
 	}
 	h.picker = picker{dealer: &h.dealer, memberTasks: l.countMembers()}
 	for i := range h.room.n {
@@ -203,8 +221,8 @@ func newHandout(l *levelled, givers []int32) *handout {
 			h.room.n[i] = max(0, h.target.n[i]-h.planned.n[i])
 		}
 	}
-	if h.config.MaxLearners > 0 {
-		h.slots = max(0, h.config.MaxLearners-h.learnersAtWork())
+	if h.limited {
+		h.budget = l.countAtWork()
 	}
 	most := h.int32s.zeros(len(h.instances))
 	for _, i := range givers {
@@ -212,6 +230,30 @@ func newHandout(l *levelled, givers []int32) *handout {
 	}
 	h.tasks = h.tasksOf(&h.stateful, l.have, most, func(t int32) bool { return h.learnerAt(t) == none && !h.paused(t) })
 	return h
+}
+
+// countAtWork counts the learners in place that are at work, and the slots that they leave: one that takes too long keeps its
+// instance busy, but holds no slot. Those of tasks that run nowhere in this round go on learning too.
+func (l *levelled) countAtWork() budget {
+	b := budget{busy: l.int32s.zeros(len(l.instances)), free: l.config.MaxLearners}
+	count := func(k int32) {
+		if k == none || l.caughtUp(k) {
+			return
+		}
+		b.busy[l.holderInstance(k)]++
+		if !l.replicas[k].expired {
+			b.free = max(0, b.free-1)
+		}
+	}
+	for _, t := range l.learned {
+		count(l.learnerCopy(t))
+	}
+	for t := int32(0); l.anyLearners && t < l.topology.size(); t++ {
+		if l.hasCopies(t) && l.paused(t) {
+			count(l.pausedLearner(t))
+		}
+	}
+	return b
 }
 
 // surplus returns how many tasks of each class instance i gives up, in the scratch space: one that leaves gives up all.
@@ -237,35 +279,8 @@ func (h *handout) mostToShed(i int32) int32 {
 	return int32(min(most, math.MaxInt32))
 }
 
-// learnersAtWork counts the learners in place that MaxLearners counts: not those that have caught up or take too long. Those of
-// tasks that run nowhere in this round go on learning too.
-func (p *plan) learnersAtWork() int {
-	n := 0
-	for _, t := range p.learned {
-		if p.atWork(p.learnerCopy(t)) {
-			n++
-		}
-	}
-	if !p.anyLearners {
-		return n
-	}
-	for t := range p.topology.size() {
-		if p.hasCopies(t) && p.paused(t) && p.atWork(p.pausedLearner(t)) {
-			n++
-		}
-	}
-	return n
-}
-
-// atWork reports whether a learner counts for MaxLearners: it has not caught up, and does not take too long.
-func (c *copies) atWork(k int32) bool {
-	return k != none && !c.caughtUp(k) && !c.replicas[k].expired
-}
-
 // shedFrom gives learners to as many tasks of instance i as it gives up. Where a receiver with room has a copy of the task,
 // that becomes the learner; the other tasks are pooled, and dealt out when every instance has given up what it does.
-//
-// MaxLearners counts here: a pooled task has its slot, whoever will learn it.
 func (h *handout) shedFrom(i int32, surplus []int64) {
 	if !slices.ContainsFunc(surplus, isPositive) || len(h.tasks[i]) == 0 {
 		return
@@ -279,13 +294,15 @@ func (h *handout) shedFrom(i int32, surplus []int64) {
 	}
 	h.picker.start(i, tasks)
 	for class := range surplus {
-		for ; surplus[class] > 0 && h.slots > 0; surplus[class]-- {
+		for ; surplus[class] > 0; surplus[class]-- {
 			t := h.picker.next(int32(class), anyTask)
 			if t == none {
 				break
 			}
 			h.pooled[class] = append(h.pooled[class], t)
-			h.slots--
+			if h.limited {
+				h.budget.starts = append(h.budget.starts, start{task: t, from: none})
+			}
 		}
 	}
 }
@@ -320,11 +337,11 @@ func isPositive(n int64) bool { return n > 0 }
 // promoteEqual is promoteCopies for copies with the same lag. One that has caught up needs no slot: it is a handover in the
 // next round, and no work.
 func (h *handout) promoteEqual(i int32, ready []int32, surplus []int64) {
-	free := h.caughtUp(ready[0])
+	needsSlot := h.limited && !h.caughtUp(ready[0])
 	copyOf := func(t int32) int32 { // the first of t that can be promoted
 		k, _ := slices.BinarySearch(ready, h.copyStart[t])
 		for ; k < len(ready) && h.taskOf(ready[k]) == t; k++ {
-			if h.hasRoom(t, ready[k]) && (free || h.slots > 0) {
+			if h.hasRoom(t, ready[k]) {
 				return ready[k]
 			}
 		}
@@ -344,9 +361,10 @@ func (h *handout) promoteEqual(i int32, ready []int32, surplus []int64) {
 			if t == none {
 				break
 			}
-			h.promote(t, copyOf(t))
-			if !free {
-				h.slots--
+			k := copyOf(t)
+			h.promote(t, k)
+			if needsSlot {
+				h.budget.starts = append(h.budget.starts, start{task: t, from: k})
 			}
 		}
 	}

@@ -118,8 +118,8 @@ func (c *copyLister) wasLearner(t, m int32) bool {
 	return c.bestCopy(t, func(k int32) bool { return c.replicas[k].member == m && c.replicas[k].learns }, c.lessLag) != none
 }
 
-// keepHeld lists the copies of a task that runs, as planned: the learner, the standbys, those that stay until they are
-// replaced. What members report beside that is dropped. A copy that a member of the right instance has stays with it; the
+// keepHeld lists the copies of a task that runs, as planned: the learner, the standbys, one that waits to be the learner (T3), those
+// that stay until they are replaced. What members report beside that is dropped. A copy that a member of the right instance has stays with it; the
 // others are to be started.
 func (c *copyLister) keepHeld(t int32) {
 	c.used = c.used[:0]
@@ -128,6 +128,9 @@ func (c *copyLister) keepHeld(t int32) {
 	}
 	for _, i := range c.of(t) {
 		c.keepOrStart(t, i, standbyList)
+	}
+	if k := c.waitingCopy(t); k != none && !slices.Contains(c.of(t), c.holderInstance(k)) {
+		c.keepOrStart(t, c.holderInstance(k), standbyList)
 	}
 	c.extras(t, func(m int32) {
 		c.keepStandby(t, m, c.whyNoLearner(t))

@@ -16,6 +16,7 @@ type plan struct {
 	learners  []learner
 	learned   []int32 // the tasks that have or had a learner in this plan, in the order in which they got it
 	moved     []int32 // the tasks that have a why, some twice
+	waiting   []int32 // copies that will be learners and wait for a slot (T3), ascending
 	anyMember bool    // some task is to run on an instance, whichever member of it
 	awaiting  bool    // some task is awaited: nothing is levelled (R7.6)
 	moves     []Move  // what has no other trace in the plan: who stops, waits or drops a copy, and why
@@ -152,8 +153,8 @@ func (p *plan) setLearner(t, i, k int32) {
 	if p.learning == nil {
 		p.learning = p.int32s.zeros(int(p.topology.size()))
 	}
-	p.learned = append(p.learned, t)
 	if p.learning[t] == 0 {
+		p.learned = append(p.learned, t)
 		p.learners = append(p.learners, learner{})
 		p.learning[t] = int32(len(p.learners))
 	}
@@ -162,6 +163,18 @@ func (p *plan) setLearner(t, i, k int32) {
 
 // endLearner makes nobody learn the task, which somebody does.
 func (p *plan) endLearner(t int32) { p.learners[p.learning[t]-1] = learner{none, none} }
+
+// waitingCopy returns the copy of the task that waits for a slot, none where none does (T3).
+func (p *plan) waitingCopy(t int32) int32 {
+	if len(p.waiting) == 0 {
+		return none
+	}
+	first, end := p.copiesOf(t)
+	if k, _ := slices.BinarySearch(p.waiting, first); k < len(p.waiting) && p.waiting[k] < end {
+		return p.waiting[k]
+	}
+	return none
+}
 
 // plannedAt returns the instance that has the task once every learner has taken over (R4.2).
 func (p *plan) plannedAt(t int32) int32 {

@@ -269,6 +269,9 @@ func (s *standbys) extras(t int32, f func(member int32)) {
 		}
 	}
 	s.spare = append(s.spare[:0], s.of(t)...)
+	if k := s.waitingCopy(t); k != none {
+		s.spare = append(s.spare, s.holderInstance(k))
+	}
 	for _, leaving := range []bool{false, true} {
 		s.eachHot(t, func(m int32) {
 			i := s.members[m].instance

@@ -19,7 +19,7 @@ type mover struct {
 //
 //	S1 runs T1 T2 T3 T4, S2 joins    round 1: S1 stops T1 and T2 (a Revoke, and the status shed)
 //	                                 round 2: S1 counts as having four still, so two go to S2: T1 and T2, which wait
-func moveStateless(t taught) evened {
+func moveStateless(t begun) evened {
 	if len(t.statelessKind.weights) > 0 {
 		m := &mover{dealer: dealer{t.plan, t.spread}, kind: &t.statelessKind, memberTasks: t.memberTasks}
 		m.move(t.orphans, t.statefulLoads())

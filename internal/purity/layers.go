@@ -34,6 +34,7 @@ var Layers = []Layer{
 		{"standby_places.go", "who keeps which standby so far, and who may keep one"},
 		{"member_tasks.go", "R8.1 to R8.3: which member of an instance runs each task"},
 		{"stateless.go", "R4.3, R5.7: tasks without state move by stop and start"},
+		{"learner_slots.go", "R5.4, T2, T3: which new learners begin at once"},
 		{"learner.go", "R3.2, R5: which learners stay, and who learns what"},
 		{"learner_pick.go", "R5.2: which tasks an instance gives up, in which order"},
 		{"orphan.go", "R1.5: tasks that nobody had"},

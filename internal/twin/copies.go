@@ -98,6 +98,9 @@ func (c *copyLists) keepPlanned(t taskID) {
 	for _, h := range c.kept[t] {
 		used = append(used, c.keepOrStart(t, h, false))
 	}
+	if w, ok := c.waiting[t]; ok && !slices.Contains(c.kept[t], c.host(w.member)) {
+		used = append(used, c.keepOrStart(t, c.host(w.member), false))
+	}
 	for _, m := range c.extras(t) {
 		c.keepStandby(t, m, c.whyNoLearner(t))
 		used = append(used, m)
@@ -199,6 +202,9 @@ func (c *copyLists) notePassedOn(f freshCopy, to string) {
 //	one round later B has caught up                                               C goes
 func (n *round) extras(t taskID) []string {
 	hot, used := 0, slices.Clone(n.kept[t])
+	if c, ok := n.waiting[t]; ok {
+		used = append(used, n.host(c.member))
+	}
 	for _, h := range n.kept[t] {
 		if n.standbyLag(t, h) == 0 {
 			hot++

@@ -186,15 +186,15 @@ func (n *round) dropLearners(have piles) {
 	}
 }
 
-// startLearners is R5: who gives up tasks in the order of R5.1, which ones in that of R5.2, as many as R5.4 allows. What nobody has a
-// copy of is pooled and dealt out at the end, when everybody has said what it gives up.
+// startLearners is R5: who gives up tasks in the order of R5.1, which ones in that of R5.2. What nobody has a copy of is pooled and dealt
+// out at the end, when everybody has said what it gives up. That is the plan, and R5.4 says how much of it begins.
 func (n *round) startLearners() {
 	if n.allLeave() {
 		return
 	}
 	slots := math.MaxInt
 	if n.config.MaxLearners > 0 {
-		slots = n.config.MaxLearners - n.learnersAtWork()
+		slots = max(0, n.config.MaxLearners-n.learnersAtWork())
 	}
 	givers := slices.Clone(n.hosts)
 	slices.SortStableFunc(givers, func(a, b string) int {
@@ -203,6 +203,7 @@ func (n *round) startLearners() {
 		}
 		return cmp.Compare(n.leavingFor(b), n.leavingFor(a))
 	})
+	var picked []taskID // those that need a slot, in the order in which they were
 	for _, h := range givers {
 		surplus := map[int64]int64{}
 		for _, w := range n.weights(false) {
@@ -211,21 +212,123 @@ func (n *round) startLearners() {
 				surplus[w] = n.plan(h, w) - n.target[pile{h, w}]
 			}
 		}
-		n.promoteCopies(h, surplus, &slots)
+		picked = append(picked, n.promoteCopies(h, surplus)...)
 		for _, w := range n.weights(false) {
-			for ; surplus[w] > 0 && slots > 0; surplus[w]-- {
+			for ; surplus[w] > 0; surplus[w]-- {
 				t, ok := n.pick(h, func(t taskID) bool { return n.mayShed(t, h) && n.weight(t) == w })
 				if !ok {
 					break
 				}
 				n.pooled[t] = true
-				slots--
+				picked = append(picked, t)
 			}
 		}
 	}
 	for _, w := range n.weights(false) {
 		n.dealLearners(w)
 	}
+	picked = slices.DeleteFunc(picked, func(t taskID) bool { return n.learner[t] == "" })
+	if len(picked) > slots {
+		n.dealSlots(givers, picked, slots)
+	}
+}
+
+// dealSlots lets so many of the learners begin that have been picked (T2). They are all taken back, but for who takes how many of which
+// subtopology; then one begins after the other. A copy that waits for its turn stays (T3).
+//
+//	giver      the first leaving one that has anything left, else who is the furthest above its target by now
+//	receiver   of those that take what the giver has: the fewest learners at work, then one with a copy of it, then newcomers
+//	task       of those that this one takes from that one: a copy's, then the first that was picked
+func (n *round) dealSlots(givers []string, picked []taskID, slots int) {
+	type wish struct {
+		host string
+		sub  int32
+	}
+	wishes, copies := map[wish]int{}, map[taskID]replica{}
+	for _, t := range picked {
+		if c, ok := n.from[t]; ok {
+			copies[t] = c
+		} else {
+			wishes[wish{n.learner[t], t.Subtopology}]++
+		}
+		delete(n.learner, t)
+		delete(n.from, t)
+	}
+	takes := func(t taskID, host string) bool {
+		if c, ok := copies[t]; ok {
+			return n.host(c.member) == host
+		}
+		return wishes[wish{host, t.Subtopology}] > 0
+	}
+	hasCopy := func(t taskID) bool { _, ok := copies[t]; return ok }
+	for ; slots > 0; slots-- {
+		giver, _ := firstOf(givers, func(h string) bool {
+			return slices.ContainsFunc(picked, func(t taskID) bool { return n.at[t] == h })
+		}, func(a, b string) int {
+			if n.leaves(a) || n.leaves(b) {
+				return 0 // givers are in that order
+			}
+			return cmp.Compare(n.above(b), n.above(a))
+		})
+		from := func(to string, admit func(t taskID) bool) (taskID, bool) {
+			return firstOf(picked, func(t taskID) bool { return n.at[t] == giver && takes(t, to) && admit(t) }, func(taskID, taskID) int { return 0 })
+		}
+		has := func(to string) bool { _, ok := from(to, hasCopy); return ok }
+		position := func(to string) int { // of its copy, among those with one
+			t, _ := from(to, hasCopy)
+			return slices.Index(picked, t)
+		}
+		to, _ := firstOf(n.hosts, func(h string) bool { _, ok := from(h, func(taskID) bool { return true }); return ok }, func(a, b string) int {
+			if has(a) && has(b) {
+				return cmp.Or(cmp.Compare(n.busy(a), n.busy(b)), cmp.Compare(position(a), position(b)))
+			}
+			return cmp.Or(cmp.Compare(n.busy(a), n.busy(b)), trueFirst(has(a), has(b)), trueFirst(n.newcomer(a), n.newcomer(b)))
+		})
+		t, ok := from(to, hasCopy)
+		if !ok {
+			t, _ = from(to, func(taskID) bool { return true })
+			wishes[wish{to, t.Subtopology}]--
+		} else {
+			n.from[t] = copies[t]
+		}
+		n.learner[t] = to
+		picked = slices.DeleteFunc(picked, func(other taskID) bool { return other == t })
+	}
+	for _, t := range picked {
+		if c, ok := copies[t]; ok {
+			n.waiting[t] = c
+		}
+	}
+}
+
+// above returns by how much an instance is planned to be above its target, by weight.
+func (n *round) above(host string) int64 {
+	sum := int64(0)
+	for _, w := range n.weights(false) {
+		sum += w * max(0, n.plan(host, w)-n.target[pile{host, w}])
+	}
+	return sum
+}
+
+// busy counts the learners at work on an instance, those that take too long among them.
+func (n *round) busy(host string) int {
+	sum := 0
+	for _, t := range n.tasks {
+		c, learns := n.learnerOf(t)
+		if n.learner[t] == host && !learns || learns && n.host(c.member) == host && !n.caughtUp(c) {
+			sum++
+		}
+	}
+	return sum
+}
+
+// learnerOf returns the copy that learns a task already, also where that runs nowhere in this round.
+func (n *round) learnerOf(t taskID) (c replica, learns bool) {
+	if n.waits(t) && !n.stateless(t) {
+		return n.waitingLearner(t)
+	}
+	c, learns = n.from[t]
+	return c, learns
 }
 
 // learnersAtWork counts what MaxLearners caps (R5.4): the learners in place that have not caught up, unless they take too long. Those of
@@ -233,11 +336,7 @@ func (n *round) startLearners() {
 func (n *round) learnersAtWork() int {
 	sum := 0
 	for _, t := range n.tasks {
-		c, learns := n.from[t]
-		if n.waits(t) && !n.stateless(t) {
-			c, learns = n.waitingLearner(t)
-		}
-		if learns && !n.caughtUp(c) && !c.expired {
+		if c, learns := n.learnerOf(t); learns && !n.caughtUp(c) && !c.expired {
 			sum++
 		}
 	}
@@ -257,9 +356,9 @@ func (n *round) room(host string, weight int64) int64 {
 	return n.target[pile{host, weight}] - n.plan(host, weight)
 }
 
-// promoteCopies makes learners of copies that receivers with room hold, the smallest lag first (R5.2). One that has caught up needs no
-// slot: it has nothing to replay.
-func (n *round) promoteCopies(host string, surplus map[int64]int64, slots *int) {
+// promoteCopies makes learners of copies that receivers with room hold, the smallest lag first (R5.2), and returns the tasks whose learners
+// need a slot. One that has caught up needs none: it has nothing to replay.
+func (n *round) promoteCopies(host string, surplus map[int64]int64) (promoted []taskID) {
 	type held struct {
 		task taskID
 		copy replica
@@ -273,17 +372,17 @@ func (n *round) promoteCopies(host string, surplus map[int64]int64, slots *int) 
 		}
 		first, ok := firstOf(all, func(a held) bool {
 			w, to := n.weight(a.task), n.host(a.copy.member)
-			return n.mayShed(a.task, host) && surplus[w] > 0 && to != host && n.room(to, w) > 0 && (*slots > 0 || n.caughtUp(a.copy))
+			return n.mayShed(a.task, host) && surplus[w] > 0 && to != host && n.room(to, w) > 0
 		}, func(a, b held) int {
 			return cmp.Or(cmp.Compare(a.copy.lag, b.copy.lag), cmp.Compare(n.weight(b.task), n.weight(a.task)), n.comparePicks(host, a.task, b.task))
 		})
 		if !ok {
-			return
+			return promoted
 		}
 		n.learner[first.task], n.from[first.task] = n.host(first.copy.member), first.copy
 		surplus[n.weight(first.task)]--
 		if !n.caughtUp(first.copy) {
-			*slots--
+			promoted = append(promoted, first.task)
 		}
 	}
 }

@@ -67,6 +67,7 @@ type round struct {
 	why     map[taskID]assignor.Reason
 	learner map[taskID]string   // the instance that learns a task
 	from    map[taskID]replica  // the copy that the learner has already
+	waiting map[taskID]replica  // the copy that will learn a task when there is a slot for it
 	pooled  map[taskID]bool     // given up, and not yet dealt out
 	shed    map[taskID]bool     // stateless, to be stopped
 	target  piles               // of stateful tasks
@@ -92,7 +93,7 @@ func newRound(members []assignor.Member, prev *assignor.Assignment, config assig
 		fenced: map[taskID]bool{}, restoring: map[taskID]bool{}, copies: map[taskID][]replica{},
 		awaited: map[taskID]string{}, orphan: map[taskID]bool{}, at: map[taskID]string{}, by: map[taskID]string{},
 		why: map[taskID]assignor.Reason{}, learner: map[taskID]string{}, from: map[taskID]replica{},
-		pooled: map[taskID]bool{}, shed: map[taskID]bool{}, target: piles{}, kept: map[taskID][]string{},
+		waiting: map[taskID]replica{}, pooled: map[taskID]bool{}, shed: map[taskID]bool{}, target: piles{}, kept: map[taskID][]string{},
 		shifted: map[taskID]bool{},
 	}
 	for _, m := range members {
