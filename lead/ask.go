@@ -1,7 +1,6 @@
 package lead
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/incremental-rebalance/assignor"
@@ -21,7 +20,7 @@ const (
 	again                    // of the leader: the round was decided without knowing all, or not at all
 	unanswered               // the answer did not come, or could not be read
 	uncalled                 // the round that it called for has not come
-	silent                   // learners of which nobody has said how far they are
+	watched                  // learners may be stuck
 	drained                  // nothing is left, and the others have had the time to hear of it
 	numReasons
 )
@@ -52,8 +51,8 @@ func (s *Session) done(todo Todo) Todo {
 	if s.isDue(recheck) {
 		s.look()
 	}
-	if s.isDue(silent) {
-		todo.Trouble = append(todo.Trouble, s.tellSilent()...)
+	if s.isDue(watched) {
+		todo.Trouble = append(todo.Trouble, s.tellStuck()...)
 	}
 	if s.isDue(drained) {
 		todo.Drained, s.due[drained] = true, s.in(assignor.RevokeRetry) // said again where the transport's leave has failed
@@ -78,26 +77,6 @@ func (s *Session) done(todo Todo) Todo {
 		}
 	}
 	return todo
-}
-
-// patience is how long a learner may go without a word until that is trouble.
-const patience = time.Minute
-
-// tellSilent returns the trouble that learners have said nothing since they began: nobody can tell that they have caught up, so they
-// would learn for ever. An empty changelog is caught up too, and that has to be said.
-func (s *Session) tellSilent() []error {
-	s.due[silent] = 0
-	var quiet []assignor.TaskID
-	for _, c := range s.me.Learners {
-		if !s.heard[c.Task] {
-			quiet = append(quiet, c.Task)
-		}
-	}
-	if len(quiet) == 0 {
-		return nil
-	}
-	return []error{fmt.Errorf("lead: %q learns %v and has not said for %v how far it is: call Progress, with 0 for an empty changelog too",
-		s.me.Instance, quiet, patience)}
 }
 
 // isDue reports whether the time of a reason has come. A time of 0 is none.

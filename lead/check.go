@@ -12,7 +12,8 @@ import (
 //
 //   - lists are sorted without duplicates, and no task is in two of Active, Revoked and Learners;
 //   - what others learn it runs, and what it stopped for a round it does not run;
-//   - a member that is out runs nothing, learns nothing and has applied no answer;
+//   - a member that is out runs nothing and has applied no answer;
+//   - learners are counted right, and what is suspect is a copy;
 //   - a decision is kept from Decide to the answer of its round, and no longer;
 //   - its memory is no later than the answer that it applies, and one that leads has a place;
 //   - it echoes no memory but that of the answer that it applies.
@@ -30,8 +31,13 @@ func (s *Session) Check() error {
 	}
 	check(len(learners) == len(m.Learners) && len(tasksOf(m.Standbys)) == len(m.Standbys), "a task has two copies")
 	check(len(union(union(m.Active, m.Revoked), learners)) == len(m.Active)+len(m.Revoked)+len(learners), "a task is in two lists")
+	check(len(without(s.suspect, copies(*m))) == 0, "what is suspect is no copy")
+	counted := s.learning
+	s.recount()
+	check(counted.fresh == s.learning.fresh && fmt.Sprint(counted.cold) == fmt.Sprint(s.learning.cold), "learners are counted wrong")
+	s.learning = counted
 	check(len(without(s.handover, m.Active)) == 0, "it hands over what it does not run")
-	check(s.phase != out || len(m.Active)+len(m.Revoked)+len(learners) == 0 && m.Generation == 0, "it is out and holds tasks")
+	check(s.phase != out || len(m.Active)+len(m.Revoked) == 0 && m.Generation == 0, "it is out and holds tasks")
 	check(s.decided == nil || s.phase == begun, "a decision outlives its round")
 	check(!s.leads || s.phase != out, "it is out and leads")
 	known := s.memory.assignment

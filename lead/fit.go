@@ -1,9 +1,11 @@
 package lead
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/incremental-rebalance/assignor"
 )
@@ -26,7 +28,8 @@ func fit(a *assignor.Assignment, members []assignor.Member, r Round) (p plan, er
 			break
 		}
 		p.left = fmt.Errorf("lead: round %d starts no copy that can wait (%v): raise Round.Limit, or take fewer members or tasks: %w", r.Number, kinds, err)
-		p.assignment, p.send, err = r.encode(withoutStarts(a, members, kinds))
+		starts := slices.DeleteFunc(Starts(a, members), func(move assignor.Move) bool { return !slices.Contains(kinds, move.Kind) })
+		p.assignment, p.send, err = r.encode(Postpone(a, starts))
 	}
 	return p, err
 }
@@ -53,47 +56,78 @@ func (r *Round) encode(a *assignor.Assignment) (*assignor.Assignment, []Payload,
 	return a, send, nil
 }
 
-// withoutStarts returns the assignment without the copies that moves of these kinds start and of which their members have no state.
-func withoutStarts(a *assignor.Assignment, members []assignor.Member, kinds []assignor.MoveKind) *assignor.Assignment {
-	reports := make(map[string]assignor.Member, len(members))
-	for _, m := range members {
-		reports[m.ID] = m
+// Starts returns the copies that an answer to these reports starts and that can wait, by their moves, what is to wait last first:
+// learners, but for those of instances that leave, then standbys. A copy of which its member has state has begun.
+func Starts(a *assignor.Assignment, members []assignor.Member) []assignor.Move {
+	reports := make(map[string]*assignor.Member, len(members))
+	for i := range members {
+		reports[members[i].ID] = &members[i]
 	}
-	starts := map[string][]assignor.TaskID{}
-	less := *a
-	less.Moves = slices.DeleteFunc(slices.Clone(a.Moves), func(move assignor.Move) bool {
-		waits := slices.Contains(kinds, move.Kind) && move.Reason != assignor.ReasonLeaving && !hasState(reports[move.To], move.Task)
-		if waits {
-			starts[move.To] = append(starts[move.To], move.Task)
+	var starts []assignor.Move
+	for _, move := range a.Moves {
+		learns := move.Kind == assignor.MoveLearn && move.Reason != assignor.ReasonLeaving
+		if (learns || move.Kind == assignor.MoveStandby) && !hasState(reports[move.To], move.Task) {
+			starts = append(starts, move)
 		}
-		return waits
+	}
+	slices.SortStableFunc(starts, func(a, b assignor.Move) int { return cmp.Compare(a.Kind, b.Kind) }) // MoveLearn comes first
+	return starts
+}
+
+// hasState reports whether a member reports any state of a task.
+func hasState(m *assignor.Member, task assignor.TaskID) bool {
+	return m != nil && (find(m.Standbys, task) != nil || find(m.Learners, task) != nil || has(m.Active, task) || has(m.Revoked, task))
+}
+
+// at is a task at a member.
+type at struct {
+	member string
+	task   assignor.TaskID
+}
+
+// Postpone returns the assignment without these starts: as a round decides that does not make them. A standby that was to move
+// stays where it is. It shares with a what it does not change.
+func Postpone(a *assignor.Assignment, starts []assignor.Move) *assignor.Assignment {
+	if len(starts) == 0 {
+		return a
+	}
+	dropped, stays := map[at]bool{}, map[at]bool{}
+	evened := map[assignor.TaskID]bool{}
+	less := *a
+	for _, move := range starts {
+		dropped[at{move.To, move.Task}] = true
+		if move.Kind == assignor.MoveStandby {
+			evened[move.Task] = move.Reason == assignor.ReasonStandbyBalance
+			less.MissingStandbys++
+		} else {
+			dropped[at{move.From, move.Task}] = true // it no longer hands it over
+		}
+	}
+	less.Moves = slices.DeleteFunc(slices.Clone(a.Moves), func(move assignor.Move) bool {
+		switch move.Kind {
+		case assignor.MoveLearn, assignor.MoveStandby:
+			return dropped[at{move.To, move.Task}]
+		case assignor.MoveStopStandby:
+			if evened[move.Task] && move.Reason == assignor.ReasonTooManyStandbys {
+				evened[move.Task], stays[at{move.From, move.Task}] = false, true
+				less.MissingStandbys--
+				return true
+			}
+		}
+		return false
 	})
 	less.Members = slices.Clone(a.Members)
 	for i := range less.Members {
 		ma := &less.Members[i]
-		if gone := union(starts[ma.Member], nil); len(gone) > 0 {
-			ma.Learners, ma.Standbys = without(ma.Learners, gone), without(ma.Standbys, gone)
+		for _, list := range []*[]assignor.TaskID{&ma.Learners, &ma.Standbys, &ma.Handover} {
+			*list = slices.DeleteFunc(slices.Clone(*list), func(task assignor.TaskID) bool { return dropped[at{ma.Member, task}] })
 		}
 	}
-	handovers(&less)
+	for place := range stays { // order-free: into sorted lists
+		i, known := slices.BinarySearchFunc(less.Members, place.member, func(ma assignor.MemberAssignment, id string) int { return strings.Compare(ma.Member, id) })
+		if known {
+			less.Members[i].Standbys = union(less.Members[i].Standbys, []assignor.TaskID{place.task})
+		}
+	}
 	return &less
-}
-
-func hasState(m assignor.Member, task assignor.TaskID) bool {
-	is := func(c assignor.Replica) bool { return c.Task == task }
-	return slices.ContainsFunc(m.Learners, is) || slices.ContainsFunc(m.Standbys, is) ||
-		slices.Contains(m.Active, task) || slices.Contains(m.Revoked, task)
-}
-
-// handovers makes the Handover of each member the tasks that others learn.
-func handovers(a *assignor.Assignment) {
-	var learned []assignor.TaskID
-	for i := range a.Members {
-		learned = append(learned, a.Members[i].Learners...)
-	}
-	learned = union(learned, nil)
-	for i := range a.Members {
-		ma := &a.Members[i]
-		ma.Handover = without(ma.Handover, without(ma.Handover, learned))
-	}
 }

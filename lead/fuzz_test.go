@@ -117,7 +117,7 @@ func (s *script) event(session *lead.Session, report []byte) lead.Todo {
 	s.now += int64(int8(s.next())) * int64(time.Second)
 	now := time.Unix(s.now, 0)
 	round := int32(s.next() % 4)
-	switch s.next() % 12 {
+	switch s.next() % 14 {
 	case 0:
 		return session.Join(now)
 	case 1:
@@ -149,6 +149,10 @@ func (s *script) event(session *lead.Session, report []byte) lead.Todo {
 	case 10:
 		s.stopped = s.tasks()
 		return session.Stopped(now, s.stopped...)
+	case 11:
+		return session.Owns(now, s.tasks())
+	case 12:
+		return session.Follow(now, s.tasks())
 	default:
 		return session.Tick(now)
 	}

@@ -2,6 +2,7 @@ package lead
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -40,7 +41,25 @@ type Report struct {
 	// Known is what the transport itself knows of the member, to be used where Data cannot be read: every task that it may run is
 	// in Active. Nil: nothing is known.
 	Known *assignor.Member
+	// Unlisted says that Known does not tell what the member runs. The memory does: what it was given last, and, where Known.Generation
+	// is not that answer's, also what that told it to stop. What the memory does not know either, nobody does, and others may get:
+	// a transport whose members are not fenced leaves Known nil instead, and the round repeats what is.
+	Unlisted bool
 }
+
+// ReportError is the trouble with what a member reports.
+type ReportError struct {
+	Member string
+	Err    error
+}
+
+// Error names the member.
+func (e *ReportError) Error() string {
+	return fmt.Sprintf("lead: report of member %q: %v", e.Member, e.Err)
+}
+
+// Unwrap returns what is wrong with the report.
+func (e *ReportError) Unwrap() error { return e.Err }
 
 // decision is what a leader answered.
 type decision struct {
@@ -67,12 +86,14 @@ func (s *Session) Decide(now time.Time, r Round) Todo {
 	if s.phase != begun || r.Number != s.place.Round {
 		return s.done(Todo{})
 	}
-	members, unread, trouble := read(r.Reports, s.memory.assignment)
-	memory, since := s.recall(members)
+	reports := read(r.Reports, s.memory.assignment)
+	memory, since := s.recall(reports.members)
+	reports.remember(memory)
+	members, trouble := reports.members, reports.trouble
 	d := &decision{again: len(trouble) > 0}
 	var send []Payload
 	err := ErrUnread
-	if len(unread) == 0 {
+	if len(reports.unread) == 0 {
 		d.assignment, err = s.assign(members, memory, s.config.of(r, since), r)
 	}
 	if err == nil {
@@ -86,7 +107,7 @@ func (s *Session) Decide(now time.Time, r Round) Todo {
 	if err != nil {
 		trouble = append(trouble, fmt.Errorf("lead: round %d repeats what is: %w", r.Number, err))
 		d.again = true
-		d.assignment, send = repeat(members, unread, memory, r)
+		d.assignment, send = repeat(members, reports.unread, memory, r)
 	}
 	if i := slices.IndexFunc(send, func(p Payload) bool { return p.Member == s.place.Member }); i >= 0 {
 		d.own = send[i].Data
@@ -144,46 +165,52 @@ func (s *Session) insist(a *assignor.Assignment, members []assignor.Member, memo
 	}
 }
 
-// read returns the reports, the ids of the members whose reports cannot be read, and what is wrong with them. A member that reports
-// two things at once has said nothing: which of them is old cannot be told. Memories that are not newer than own are skipped. It
-// costs O(bytes).
-func read(reports []Report, own *assignor.Assignment) (members []assignor.Member, unread []string, trouble []error) {
+// reading is what a leader reads of the reports.
+type reading struct {
+	members []assignor.Member
+	known   map[string]Report // of those among the members for whom the transport speaks
+	unread  []string          // the other ids whose reports cannot be read
+	trouble []error           // what is wrong with them all
+}
+
+// read reads the reports. A member that reports two things at once has said nothing: which of them is old cannot be told. Memories that
+// are not newer than own are skipped. It costs O(bytes).
+func read(reports []Report, own *assignor.Assignment) reading {
 	decoder := &assignor.ReportDecoder{}
 	if own != nil {
 		decoder.Known = own.Generation
 	}
 	first := make(map[string][]byte, len(reports))
-	members = make([]assignor.Member, 0, len(reports))
-	var known []string // the members that the transport speaks for
-	for _, r := range reports {
-		data, twice := first[r.Member]
-		if twice && bytes.Equal(data, r.Data) {
+	r := reading{members: make([]assignor.Member, 0, len(reports)), known: map[string]Report{}}
+	for _, report := range reports {
+		data, twice := first[report.Member]
+		if twice && bytes.Equal(data, report.Data) {
 			continue
 		}
-		first[r.Member] = r.Data
-		m, err := decoder.Decode(r.Data)
-		stands := err != nil && r.Known != nil && r.Member != "" && !twice
+		first[report.Member] = report.Data
+		m, err := decoder.Decode(report.Data)
+		stands := err != nil && report.Known != nil && report.Member != "" && !twice
 		switch {
-		case r.Member == "":
+		case report.Member == "":
 			err = errors.New("it has no id")
 		case twice:
 			err = errors.New("there are two of them")
-			members = slices.DeleteFunc(members, func(m assignor.Member) bool { return m.ID == r.Member })
+			r.members = slices.DeleteFunc(r.members, func(m assignor.Member) bool { return m.ID == report.Member })
 		case stands:
-			m, known = standIn(*r.Known), append(known, r.Member)
+			m, r.known[report.Member] = standIn(*report.Known), report
 		}
 		if err != nil {
-			trouble = append(trouble, fmt.Errorf("lead: report of member %q: %w", r.Member, err))
+			r.trouble = append(r.trouble, &ReportError{report.Member, err})
 		}
 		if err != nil && !stands {
-			unread = append(unread, r.Member)
+			r.unread = append(r.unread, report.Member)
 			continue
 		}
-		m.ID = r.Member
-		members = append(members, sound(m))
+		m.ID = report.Member
+		r.members = append(r.members, sound(m))
 	}
-	boundKnown(members, known)
-	return members, unread, trouble
+	r.boundKnown()
+	return r
 }
 
 // standIn returns what the transport knows of a member as its report. It learns nothing: whether it could, nobody can read.
@@ -203,16 +230,36 @@ func sound(m assignor.Member) assignor.Member {
 
 // boundKnown lowers the generations of members that the transport speaks for to what the others know: they must not outdate the
 // memory. Behind it, such a member also counts as running what the memory gave it.
-func boundKnown(members []assignor.Member, known []string) {
+func (r *reading) boundKnown() {
 	newest := int32(1)
-	for _, m := range members {
-		if !slices.Contains(known, m.ID) {
+	for _, m := range r.members {
+		if _, known := r.known[m.ID]; !known {
 			newest = max(newest, m.Generation)
 		}
 	}
-	for i, m := range members {
-		if slices.Contains(known, m.ID) {
-			members[i].Generation = min(max(1, m.Generation), newest)
+	for i, m := range r.members {
+		if _, known := r.known[m.ID]; known {
+			r.members[i].Generation = min(max(1, m.Generation), newest)
+		}
+	}
+}
+
+// remember has the memory say what members run of which the transport knows nothing else. What it does not know either, nobody does.
+//
+// This costs a member that stays unreadable the tasks that it is told to stop: nobody sees that it has stopped them. To give them to
+// others all the same would be two owners.
+func (r *reading) remember(memory *assignor.Assignment) {
+	for i := range r.members {
+		m := &r.members[i]
+		report := r.known[m.ID]
+		if !report.Unlisted || memory == nil {
+			continue
+		}
+		if ma, remembered := memory.For(m.ID); remembered {
+			m.Active, m.Instance = slices.Clone(ma.Active), cmp.Or(m.Instance, ma.Instance)
+			if report.Known.Generation != memory.Generation {
+				m.Active = union(m.Active, ma.Revoke)
+			}
 		}
 	}
 }

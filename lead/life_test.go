@@ -2,10 +2,8 @@ package lead_test
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -99,7 +97,8 @@ func TestProbe(t *testing.T) {
 		S2 round 17: wake 8s`)
 }
 
-// TestLost: one that the group has dropped runs nothing, and knows nothing of what it has.
+// TestLost: one that the group has dropped runs nothing, and knows nothing of the state of what it ran. What it learns and keeps goes
+// on, and counts as before.
 func TestLost(t *testing.T) {
 	config := twoTasks()
 	config.Assignor.Standbys = 1
@@ -113,11 +112,22 @@ func TestLost(t *testing.T) {
 	c.want(`
 		S1 lost: stop [0_0]
 		S1 later:`)
-	if state := s.State(c.clock); !state.Lost || state.Generation != 0 || len(state.Active) > 0 {
+	state := s.State(c.clock)
+	if !state.Lost || state.Generation != 8 || len(state.Active) > 0 || !slices.Equal(state.Suspect, []assignor.TaskID{t00}) {
 		t.Errorf("%+v", state)
 	}
 	s.Progress(c.clock, t01, 3)
+	s.Progress(c.clock, t00, assignor.UnknownLag)
 	c.wantReport("S1", "S1(assigned: [], revoked: [], learning: [], standby: [0_0, 0_1 lag=3]) 0")
+	if state = s.State(c.clock); !state.Lost || len(state.Suspect) != 1 {
+		t.Errorf("it has only joined: %+v", state)
+	}
+	s.Begin(c.clock, lead.Place{Round: 9, Member: "S1"})
+	s.Deliver(c.clock, 9, nil)
+	s.Progress(c.clock, t00, 5)
+	if state = s.State(c.clock); state.Lost || state.Generation != 0 || len(state.Suspect) > 0 {
+		t.Errorf("it is back, and was told nothing: %+v", state)
+	}
 }
 
 // TestBroken: an active task that has lost its state goes to a copy that has caught up, and what starts incomplete is reported so.
@@ -195,6 +205,7 @@ func TestLearnerTimeout(t *testing.T) {
 	c.after(time.Second)
 	c.want(`
 		S2 progress: wake 1m0s
+		S2 after 1.001s: wake 1s
 		S2 after 1s: call: learners have caught up, wake 10s`)
 	state := c.sessions["S2"].State(c.clock)
 	if got := state.Learners[1].For; got != 61*time.Second+time.Millisecond {
@@ -204,8 +215,8 @@ func TestLearnerTimeout(t *testing.T) {
 	c.round()
 	c.catchUp("S1")
 	c.Reset()
-	c.after(time.Hour) // what stood in the report is no news
-	c.want(``)
+	c.after(time.Hour) // what stood in the report is no news, and one of them is stuck
+	c.want(`S2 after 1h0m0s: wake 1m0s`)
 }
 
 // handingOverAll is a group in which S2 learns at least two tasks.
@@ -222,21 +233,40 @@ func handingOverAll(t *testing.T, config lead.Config) *cast {
 	return c
 }
 
-// TestSilent: a learner of which nobody says how far it has come is trouble, once a round.
-func TestSilent(t *testing.T) {
+// TestStuck: a learner of which nobody says that it has come nearer is trouble, as long as that lasts.
+func TestStuck(t *testing.T) {
 	config := twoTasks()
 	config.Assignor.Topology[0].Partitions = 4
 	c := handingOverAll(t, config)
-	learners := c.sessions["S2"].State(c.clock).Learners
-	c.sessions["S2"].Progress(c.clock, learners[0].Task, 50)
-	c.after(59 * time.Second)
-	if len(c.trouble) > 0 {
-		t.Error(c.trouble)
-	}
-	c.after(time.Second)
-	c.after(time.Hour)
-	if len(c.trouble) != 1 || !strings.Contains(c.trouble[0].Error(), fmt.Sprintf("learns [%v] and", learners[1].Task)) {
-		t.Error(c.trouble)
+	s := c.sessions["S2"]
+	learners := s.State(c.clock).Learners
+	for i, step := range []struct {
+		lags  [2]int64 // said in the beginning
+		wait  time.Duration
+		stuck int
+	}{
+		{[2]int64{50, assignor.UnknownLag}, 59 * time.Second, 0},
+		{[2]int64{50, assignor.UnknownLag}, time.Second, 2},
+		{[2]int64{49, 50}, 59 * time.Second, 0},
+		{[2]int64{48, 50}, time.Second, 1},
+		{[2]int64{48, 50}, 59 * time.Second, 2},
+		{[2]int64{0, 50}, time.Minute, 1},
+		{[2]int64{0, 0}, time.Hour, 0},
+	} {
+		for k, lag := range step.lags {
+			s.Progress(c.clock, learners[k].Task, lag)
+		}
+		c.trouble = nil
+		c.after(step.wait)
+		if stuck := s.Stuck(c.clock); len(stuck) != step.stuck {
+			t.Errorf("step %d: %v", i, stuck)
+		}
+		if step.wait < time.Minute && step.wait > time.Second {
+			continue // nothing has woken it
+		}
+		if told := len(c.trouble) > 0; told != (step.stuck > 0) {
+			t.Errorf("step %d: %v", i, c.trouble)
+		}
 	}
 }
 

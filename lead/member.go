@@ -1,6 +1,7 @@
 package lead
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -10,17 +11,18 @@ import (
 // Progress says how many records a copy on the member's disk still has to replay: a learner's, a standby's, or that of an active
 // task that restores before it runs. 0 is caught up, assignor.UnknownLag takes back what was said. Of a task of which it has
 // no copy it does nothing. A copy near the end of a busy topic never reaches 0: Assignor.AcceptableLag says what is near enough.
-// It costs O(log copies) but where a learner catches up, or falls behind again.
+// It costs O(log copies), however many learners there are.
 func (s *Session) Progress(now time.Time, task assignor.TaskID, lag int64) Todo {
 	s.advance(now)
 	lag = max(assignor.UnknownLag, lag)
+	if lag >= 0 && has(s.suspect, task) {
+		s.suspect = without(s.suspect, []assignor.TaskID{task})
+	}
 	runs := has(s.me.Active, task)
 	learner, standby := find(s.me.Learners, task), find(s.me.Standbys, task)
 	switch {
 	case learner != nil:
-		news := s.caughtUp(learner.Lag) != s.caughtUp(lag)
-		learner.Lag, s.heard[task] = lag, true
-		if news {
+		if s.moved(learner, lag) {
 			s.look()
 		}
 	case runs && s.caughtUp(lag):
@@ -37,7 +39,11 @@ func (s *Session) Progress(now time.Time, task assignor.TaskID, lag int64) Todo 
 // member calls for a round, in which a copy elsewhere that has caught up takes the task over. Progress follows the restoration.
 func (s *Session) Broken(now time.Time, task assignor.TaskID, lag int64) Todo {
 	s.advance(now)
-	if has(s.me.Active, task) && !s.caughtUp(lag) {
+	switch runs := has(s.me.Active, task) && !s.stateless(task); {
+	case runs && s.caughtUp(lag): // restored already
+		s.suspect = without(s.suspect, []assignor.TaskID{task})
+		s.forget(task)
+	case runs:
 		s.remember(task, max(assignor.UnknownLag, lag))
 		s.broken = union(s.broken, []assignor.TaskID{task})
 		s.look()
@@ -60,27 +66,58 @@ func (s *Session) Stopped(now time.Time, tasks ...assignor.TaskID) Todo {
 	return s.done(Todo{})
 }
 
+// Owns says that the transport lets the member run these tasks and no others, whatever it was told: because nobody could read what
+// that was, or because the transport has taken some. What does not run any more has been stopped in good order, and is complete.
+// Copies stay as they are. One that has no place owns nothing.
+func (s *Session) Owns(now time.Time, active []assignor.TaskID) Todo {
+	s.advance(now)
+	if s.phase == out {
+		active = nil
+	}
+	return s.done(s.own(active))
+}
+
+// own makes these what the member runs.
+func (s *Session) own(active []assignor.TaskID) Todo {
+	s.age()
+	before, active := s.me, union(active, nil)
+	had := union(copies(before), union(before.Active, before.Revoked))
+	learners := without(tasksOf(before.Learners), active)
+	s.me = before.Next(assignor.MemberAssignment{
+		Generation: before.Generation, Active: active, Learners: learners, Standbys: without(without(had, active), learners),
+	}, assignor.TwoRounds)
+	s.me.Memory = before.Memory
+	s.handover = without(s.handover, without(s.handover, active))
+	s.tidy(had)
+	return Todo{Stop: without(before.Active, s.me.Active), Start: without(s.me.Active, before.Active)}
+}
+
 // Follow says that something else than an answer of this package has decided what the member runs from now on: another balancer that
 // the group fell back to. Copies stay as they are, and the next report says that no answer is acted on.
 func (s *Session) Follow(now time.Time, active []assignor.TaskID) Todo {
 	s.advance(now)
-	before := s.me
-	s.me = before.Next(assignor.MemberAssignment{
-		Active: active, Learners: tasksOf(before.Learners), Standbys: union(tasksOf(before.Standbys), union(before.Active, before.Revoked)),
-	}, assignor.TwoRounds)
-	s.me.Standbys = slices.DeleteFunc(s.me.Standbys, func(c assignor.Replica) bool { return has(s.me.Active, c.Task) })
-	s.me.Learners = slices.DeleteFunc(s.me.Learners, func(c assignor.Replica) bool { return has(s.me.Active, c.Task) })
-	s.handover, s.revoking, s.broken, s.told = nil, nil, nil, false
+	todo := s.own(active)
+	s.me.Generation, s.me.Memory, s.last, s.lost = 0, nil, 0, false
+	s.handover, s.kept, s.revoking, s.told = nil, nil, nil, false
 	s.phase, s.decided, s.leads, s.due = settled, nil, false, [numReasons]time.Duration{}
-	return s.done(Todo{Stop: without(before.Active, s.me.Active), Start: without(s.me.Active, before.Active)})
+	s.watch()
+	return s.done(todo)
 }
+
+// Has reports whether the member runs a task, and whether it has a copy of it, which may be the one that it restores from.
+func (s *Session) Has(task assignor.TaskID) (runs, copied bool) {
+	return has(s.me.Active, task), find(s.me.Learners, task) != nil || find(s.me.Standbys, task) != nil
+}
+
+// Settled reports whether the answer of the last round has come, and no join has been made since.
+func (s *Session) Settled() bool { return s.phase == settled }
 
 // Leave says that the member is to leave the group when others have all that it has. It runs on until then; Todo.Drained says when.
 // One that is in no group has nothing to wait for.
 func (s *Session) Leave(now time.Time) Todo {
 	s.advance(now)
 	if !s.me.Leaving {
-		s.me.Leaving, s.leftAt = true, s.clock
+		s.me.Leaving, s.leftAt, s.left = true, s.clock, now
 	}
 	if s.phase == out {
 		s.set(drained, 0)
@@ -97,14 +134,13 @@ func (s *Session) Stay(now time.Time) Todo {
 	return s.done(Todo{})
 }
 
-// remember sets the lag of the copy that an active task restores from.
+// remember sets the lag of the copy that an active task restores from, or that is left of one.
 func (s *Session) remember(task assignor.TaskID, lag int64) {
-	if c := find(s.me.Standbys, task); c != nil {
-		c.Lag = lag
-		return
+	i, has := slices.BinarySearchFunc(s.me.Standbys, task, func(c assignor.Replica, t assignor.TaskID) int { return c.Task.Compare(t) })
+	if !has {
+		s.me.Standbys = slices.Insert(s.me.Standbys, i, assignor.Replica{Task: task})
 	}
-	s.me.Standbys = append(s.me.Standbys, assignor.Replica{Task: task, Lag: lag})
-	slices.SortFunc(s.me.Standbys, compareCopies)
+	s.me.Standbys[i].Lag = lag
 }
 
 // forget ends a restoration.
@@ -126,12 +162,15 @@ func (s *Session) look() {
 	s.when(broken, len(s.broken) > 0, s.config.Debounce)
 	s.lookAtLearners()
 	idle := s.me.Leaving && s.told && len(s.me.Active)+len(s.me.Revoked)+len(s.revoking)+len(s.me.Learners) == 0
-	s.when(drained, idle && len(s.kept) == 0, s.config.Debounce)
+	s.when(drained, idle && len(s.kept) == 0, s.grace())
 	if !idle {
 		s.probes = 0
 	}
-	s.when(probe, idle && len(s.kept) > 0, min(backoff(s.config.Debounce, s.probes), assignor.RevokeRetry))
+	s.when(probe, idle && len(s.kept) > 0, min(backoff(s.grace(), s.probes), assignor.RevokeRetry))
 }
+
+// grace is how long the others have to hear of a round: Debounce, and where that is none, its default.
+func (s *Session) grace() time.Duration { return cmp.Or(s.config.Debounce, DefaultDebounce) }
 
 // when makes a reason due in d where it holds and was not due before, and never where it does not hold.
 func (s *Session) when(r reason, holds bool, d time.Duration) {
@@ -140,29 +179,4 @@ func (s *Session) when(r reason, holds bool, d time.Duration) {
 		return
 	}
 	s.set(r, d)
-}
-
-// lookAtLearners calls for a round where learners have caught up since the last report, as many as RejoinMode asks for. What stood in
-// the report is no news: an answer that leaves such a learner what it is had its reasons, and asking again would go on for ever.
-func (s *Session) lookAtLearners() {
-	s.age()
-	fresh := slices.ContainsFunc(s.me.Learners, func(c assignor.Replica) bool {
-		last := find(s.sent.Learners, c.Task)
-		return s.caughtUp(c.Lag) && (last == nil || !s.caughtUp(last.Lag))
-	})
-	now := fresh && s.config.RejoinMode.ShouldRejoin(s.me.Learners, s.config.Assignor)
-	s.when(ready, now, s.config.Debounce)
-	s.due[recheck] = 0
-	if !fresh || now {
-		return
-	}
-	timeout := s.config.Assignor.LearnerTimeout
-	for _, c := range s.me.Learners {
-		if timeout > c.For && !s.caughtUp(c.Lag) {
-			at := s.in(timeout - c.For + time.Millisecond)
-			if s.due[recheck] == 0 || at < s.due[recheck] {
-				s.due[recheck] = at
-			}
-		}
-	}
 }

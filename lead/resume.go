@@ -23,16 +23,17 @@ func (s *Session) Resume(now time.Time, r Round) Todo {
 // which nobody knows, so that only new reports tell.
 func (s *Session) decidesAgain(r Round) bool {
 	others := slices.DeleteFunc(slices.Clone(r.Reports), func(r Report) bool { return r.Member == s.place.Member })
-	members, unread, _ := read(others, nil) // its own memory is that of the round, not the one that the round was decided with
+	reports := read(others, nil) // its own memory is that of the round, not the one that the round was decided with
 	own := s.sent
 	own.ID = s.place.Member
-	members = append(members, own)
+	members := append(reports.members, own)
 	memory := assignor.Recover(members)
 	if memory.Generation == 0 {
 		memory = nil
 	}
+	reports.remember(memory)
 	a, err := s.assign(members, memory, s.config.of(r, 0), r)
-	if err != nil || len(unread) > 0 || a.NextRebalance > 0 || a.FollowUp {
+	if err != nil || len(reports.unread) > 0 || a.NextRebalance > 0 || a.FollowUp {
 		return false
 	}
 	ma, _ := a.For(own.ID)

@@ -10,8 +10,12 @@ import (
 	"github.com/incremental-rebalance/assignor"
 )
 
-// DefaultDebounce is how long a member waits for more of its learners to catch up before it calls for a round.
-const DefaultDebounce = time.Second
+const (
+	// DefaultDebounce is how long a member waits for more of its learners to catch up before it calls for a round.
+	DefaultDebounce = time.Second
+	// NoDebounce is a [Config.Debounce] of 0, which itself stands for the default.
+	NoDebounce time.Duration = -1
+)
 
 // Config says what a member is and how its group is balanced. The members of a group have equal Assignor: any of them may lead.
 type Config struct {
@@ -21,7 +25,7 @@ type Config struct {
 	Local    []assignor.Replica // the copies that are on the disk already
 
 	// Assignor is how the member decides when it leads. Generation and SincePrevious are the session's to set, and Topology may
-	// come with each round instead ([Round.Topology]).
+	// come with each round instead ([Round.Topology]); what it has here says which tasks are stateless.
 	Assignor   assignor.Config
 	RejoinMode assignor.RejoinMode // when a member with learners calls for a round
 
@@ -29,7 +33,12 @@ type Config struct {
 	// starts in that very round. False is assignor.TwoRounds: nothing stops before its turn. All members may differ in it.
 	OneRound bool
 
-	Debounce time.Duration // 0: DefaultDebounce
+	// Can says which tasks the member can run. Of others it does nothing that an answer gives it, and reports nothing. Nil: all.
+	Can func(assignor.TaskID) bool
+	// Restores has a task that starts where no copy of it is count as one that restores, until Progress says that it has caught up.
+	Restores bool
+
+	Debounce time.Duration // 0: DefaultDebounce; NoDebounce: none
 }
 
 // Session is what one member of a group knows, between its transport and its tasks. It is made by [New] and used by one goroutine
@@ -40,17 +49,21 @@ type Session struct {
 	clock time.Duration // the time that has passed as far as the events' clocks tell; it never goes back, and is never 0
 	now   time.Time     // the clock of the last event, zero before the first
 
-	me       assignor.Member          // what it runs and has, ages as of the clock's aged
-	aged     time.Duration            //
-	handover []assignor.TaskID        // those of me.Active that others learn
-	kept     []assignor.TaskID        // the standbys of the last answer; what else is in me.Standbys was left, or is being restored
-	revoking []assignor.TaskID        // what the last answer told it to stop
-	broken   []assignor.TaskID        // those of me.Active that lost their state since the last report
-	heard    map[assignor.TaskID]bool // the learners that have said how far they are
-	told     bool                     // the last answer was given to a member that leaves
-	leftAt   time.Duration            // the clock when it was told to leave; counts while me.Leaving
+	me       assignor.Member   // what it runs and has, ages as of the clock's aged
+	aged     time.Duration     //
+	last     int32             // the generation of the last answer; me has none where the member was lost since
+	handover []assignor.TaskID // those of me.Active that others learn
+	kept     []assignor.TaskID // the standbys of the last answer; what else is in me.Standbys was left, or is being restored
+	revoking []assignor.TaskID // what the last answer told it to stop
+	broken   []assignor.TaskID // those of me.Active that lost their state since the last report
+	suspect  []assignor.TaskID // those of its copies that it ran when it was lost, and of which nobody has said since how far they are
+	learning learning
+	told     bool          // the last answer was given to a member that leaves
+	leftAt   time.Duration // the clock when it was told to leave; counts while me.Leaving
+	left     time.Time     // and the clock of that event
 
 	phase  phase
+	lost   bool            // it has lost its place, and nothing has been delivered since
 	place  Place           // of the last Begin
 	sent   assignor.Member // the report of the last join
 	due    [numReasons]time.Duration
@@ -119,7 +132,7 @@ func New(config Config) (*Session, error) {
 	if err := checked.Validate(); err != nil {
 		return nil, err
 	}
-	config.Debounce = cmp.Or(config.Debounce, DefaultDebounce)
+	config.Debounce = max(0, cmp.Or(config.Debounce, DefaultDebounce))
 	s := &Session{config: config, clock: 1}
 	s.me = assignor.Member{
 		Instance: config.Instance,
@@ -130,6 +143,7 @@ func New(config Config) (*Session, error) {
 	}
 	slices.SortFunc(s.me.Standbys, compareCopies)
 	s.me.Standbys = slices.CompactFunc(s.me.Standbys, func(a, b assignor.Replica) bool { return a.Task == b.Task })
+	s.tidy(nil)
 	return s, nil
 }
 
@@ -155,7 +169,7 @@ func (s *Session) Join(now time.Time) Todo {
 		s.sent.LeavingFor = s.clock - s.leftAt
 	}
 	s.sent.Learners, s.sent.Standbys = slices.Clone(s.me.Learners), slices.Clone(s.me.Standbys)
-	s.broken = nil
+	s.broken, s.learning.fresh = nil, 0
 	data, err := s.sent.MarshalBinary()
 	if err != nil {
 		todo.Trouble = append(todo.Trouble, fmt.Errorf("lead: the report of %q cannot be encoded, the group sees one that cannot be read and nobody gains a task: %w",
@@ -190,9 +204,10 @@ func (s *Session) Deliver(now time.Time, round int32, payload []byte) Todo {
 	decided := s.decided
 	s.decided, s.leads = nil, false
 	todo := s.take(payload)
+	s.last, s.lost = s.me.Generation, false
 	switch {
 	case decided == nil && s.place.Leads: // it has returned to the place of a leader, and nobody keeps that one's deadlines
-		s.set(again, s.config.Debounce)
+		s.set(again, s.grace())
 	case decided != nil && decided.sent(payload): // else another's answer was taken
 		s.lead(decided)
 	}
@@ -227,6 +242,9 @@ func (s *Session) adopt(ma assignor.MemberAssignment, memory *assignor.Assignmen
 	// An answer that contradicts itself is a wrong leader's. What it says to stop does not run, and what runs is no copy.
 	ma.Active, ma.Handover = without(ma.Active, ma.Revoke), without(ma.Handover, ma.Revoke)
 	ma.Learners = without(ma.Learners, ma.Active)
+	for _, list := range []*[]assignor.TaskID{&ma.Active, &ma.Handover, &ma.Learners, &ma.Standbys} {
+		*list = slices.DeleteFunc(slices.Clone(*list), func(task assignor.TaskID) bool { return s.config.Can != nil && !s.config.Can(task) })
+	}
 	before, kept := s.me, s.kept
 	s.me = before.Next(ma, assignor.TwoRounds)
 	s.me.Memory = memory
@@ -235,15 +253,15 @@ func (s *Session) adopt(ma assignor.MemberAssignment, memory *assignor.Assignmen
 	} else if own := s.memory.assignment; own != nil && own.Generation > ma.Generation {
 		s.memory = remembered{} // of another life of the group
 	}
-	s.listen()
-	s.handover, s.kept, s.revoking, s.told = slices.Clone(ma.Handover), slices.Clone(ma.Standbys), slices.Clone(ma.Revoke), ma.Leaving
+	s.handover, s.kept, s.revoking, s.told = ma.Handover, ma.Standbys, slices.Clone(ma.Revoke), ma.Leaving
+	had := union(copies(before), union(before.Active, before.Revoked))
+	s.tidy(had)
 	if before.Generation == 0 { // it may be the answer to what a former life reported
 		s.sent.Leaving = ma.Leaving
 	}
 	if ma.FollowUp {
 		s.due[followUp] = s.clock
 	}
-	had := union(copies(before), union(before.Active, before.Revoked))
 	return Todo{
 		Stop:  without(before.Active, s.me.Active),
 		Start: without(s.me.Active, before.Active),
@@ -253,31 +271,46 @@ func (s *Session) adopt(ma assignor.MemberAssignment, memory *assignor.Assignmen
 	}
 }
 
-// listen awaits a word of the learners that have said nothing yet, and forgets those that are none any more.
-func (s *Session) listen() {
-	heard := make(map[assignor.TaskID]bool, len(s.me.Learners))
-	for _, c := range s.me.Learners {
-		if heard[c.Task] = s.heard[c.Task]; !heard[c.Task] {
-			s.set(silent, patience)
+// tidy makes the lists of copies those of what the member runs and learns now. Had are the tasks of which it had any state before.
+func (s *Session) tidy(had []assignor.TaskID) {
+	s.me.Standbys = slices.DeleteFunc(s.me.Standbys, func(c assignor.Replica) bool {
+		return s.stateless(c.Task) || has(s.me.Active, c.Task) && s.caughtUp(c.Lag)
+	})
+	for i := range s.me.Standbys {
+		s.me.Standbys[i].For = 0
+	}
+	for _, task := range s.me.Active {
+		if s.config.Restores && !has(had, task) && !s.stateless(task) {
+			s.remember(task, assignor.UnknownLag)
 		}
 	}
-	s.heard = heard
+	all := copies(s.me)
+	s.suspect = slices.DeleteFunc(s.suspect, func(task assignor.TaskID) bool { return !has(all, task) })
+	s.broken = slices.DeleteFunc(s.broken, func(task assignor.TaskID) bool { return !has(s.me.Active, task) })
+	s.learn()
 }
 
-// Lost says that the group has dropped the member, or cannot be reached for so long that it may have. Everything stops: others may run
-// it. Nothing is learned or kept either until an answer says so again. What it has on its disk is behind by nobody knows how much until Progress says so, and it must not be trusted as it is
-// where the service may have written to it since.
+// stateless reports whether a task has no state that could be copied, as far as Config.Assignor.Topology says so.
+func (s *Session) stateless(task assignor.TaskID) bool {
+	return slices.ContainsFunc(s.config.Assignor.Topology, func(sub assignor.Subtopology) bool {
+		return sub.ID == task.Subtopology && sub.Stateless
+	})
+}
+
+// Lost says that the group has dropped the member, or cannot be reached for so long that it may have. What it runs stops: others may
+// run it. What is left of that state is behind by nobody knows how much until Progress says so, and must not be trusted as it is
+// where the service may have written to it since ([State.Suspect]). What it learns and keeps goes on: a copy has what the others wrote.
 func (s *Session) Lost(now time.Time) Todo {
 	s.advance(now)
-	left := union(copies(s.me), union(s.me.Active, s.me.Revoked))
 	todo := Todo{Stop: s.me.Active}
-	s.me.Active, s.me.Revoked, s.me.Learners, s.me.Standbys, s.me.Memory = nil, nil, nil, nil, nil
-	s.me.Generation = 0
-	for _, task := range left {
-		s.me.Standbys = append(s.me.Standbys, assignor.Replica{Task: task, Lag: assignor.UnknownLag})
+	stateful := slices.DeleteFunc(union(s.me.Active, s.me.Revoked), s.stateless)
+	for _, task := range stateful {
+		s.remember(task, assignor.UnknownLag)
 	}
-	s.handover, s.kept, s.revoking, s.broken, s.told = nil, nil, nil, nil, false
-	s.phase, s.decided, s.leads, s.due = out, nil, false, [numReasons]time.Duration{}
+	s.suspect = union(s.suspect, without(stateful, s.me.Revoked))
+	s.me.Active, s.me.Revoked, s.me.Memory, s.me.Generation = nil, nil, nil, 0
+	s.handover, s.revoking, s.broken, s.told = nil, nil, nil, false
+	s.phase, s.lost, s.decided, s.leads, s.due = out, true, nil, false, [numReasons]time.Duration{}
 	return s.done(todo)
 }
 
