@@ -20,7 +20,7 @@ const (
 	RevokeRetry = 10 * time.Second
 
 	// ReviewInterval is the [Assignment.NextRebalance] of a round whose answer can get better by nothing but time, as where a task
-	// waits for its instance while somebody else replays its changelog.
+	// waits for its instance while somebody else replays its changelog, or a copy is kept until its replacement has caught up.
 	ReviewInterval = time.Minute
 
 	// CurrentVersion is the protocol that this library speaks ([Member.Version]), LearnerVersion the lowest one that knows

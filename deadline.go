@@ -1,23 +1,10 @@
 package assignor
 
-import (
-	"slices"
-	"time"
-
-	"github.com/incremental-rebalance/assignor/internal/level"
-)
-
-// due is the round in which it is decided when the next one must come.
-type due struct {
-	*standbys
-	*lists
-	departed []Departure   // as in the Assignment
-	followUp bool          // at once
-	next     time.Duration // where not at once, and nobody else calls for one before; 0: never
-}
+import "slices"
 
 // setDeadlines says when the next round must come: at once where somebody has something new to stop (R2.3), else at the nearest
-// deadline of a drain or a departure (R7.7), or when an order to stop is to be repeated.
+// deadline of a drain or a departure (R7.7), when an order to stop is to be repeated, or when what only time can mend is looked at
+// again (T5, T8).
 //
 // An order that the last round gave already is no reason to rejoin at once: a member that cannot be reached would keep all others
 // rejoining as fast as they can. It is repeated after RevokeRetry: longer than a slow member takes to stop a task, and shorter than
@@ -35,38 +22,8 @@ func setDeadlines(h held) due {
 	for _, departure := range d.departed {
 		d.soonest(d.config.RejoinDelay - departure.Absent)
 	}
-	if len(d.departed) > 0 && d.anyCopies() {
-		d.reviewAwaited()
-	}
+	d.review()
 	return d
-}
-
-// reviewAwaited makes the next round come soon where a task waits for its instance while somebody that stays has a copy of it (T5):
-// soon enough for one that is nearly there, whose holder is no learner and calls for no round.
-//
-//	S1 vanished, RejoinDelay 5m, S2's copy of its T1 is 1 record behind    the next round after RevokeRetry
-//	S1 vanished, RejoinDelay 5m, S2's copy of its T1 has just begun        after ReviewInterval
-func (d *due) reviewAwaited() {
-	near := uint64(level.Add(d.config.AcceptableLag, DefaultAcceptableLag))
-	for t, s := range d.status[:d.topology.size()] {
-		if s != awaited {
-			continue
-		}
-		switch k := d.bestCopy(int32(t), d.staysAt, d.lessLag); {
-		case k == none:
-		case d.replicas[k].lag <= near:
-			d.soonest(RevokeRetry)
-		default:
-			d.soonest(ReviewInterval)
-		}
-	}
-}
-
-// soonest makes the next round come after at most this time.
-func (d *due) soonest(after time.Duration) {
-	if d.next == 0 || after < d.next {
-		d.next = after
-	}
 }
 
 // drainDeadlines makes the next round come when the time of the next draining instance is up, if it still has anything then.

@@ -135,6 +135,7 @@ func (c *copyLister) keepHeld(t int32) {
 	c.extras(t, func(m int32) {
 		c.keepStandby(t, m, c.whyNoLearner(t))
 		c.used = append(c.used, m)
+		c.extra++
 	})
 	for k, end := c.copiesOf(t); k < end; k++ {
 		if !slices.Contains(c.used, c.replicas[k].member) {

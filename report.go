@@ -51,7 +51,7 @@ type Assignment struct {
 	Members         []MemberAssignment // sorted by Member
 	Departed        []Departure        // vanished instances whose tasks wait for them (RejoinDelay), sorted by Instance
 	FollowUp        bool               // somebody has something to revoke: all rejoin at once
-	NextRebalance   time.Duration      // when the leader must call a round by itself (a drain or rejoin deadline, RevokeRetry); 0: never
+	NextRebalance   time.Duration      // when the leader must call a round by itself (a deadline, RevokeRetry, ReviewInterval); 0: never
 	Moves           []Move             // every decision that is not "stays where it was", with its reason, sorted by Task
 	MissingStandbys int                // standby copies that no instance could take (too few of them): no error, no follow-up
 }

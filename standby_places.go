@@ -29,6 +29,7 @@ type standbys struct {
 	shifted []bool  // by task, a standby goes elsewhere to even the load; nil where none does
 	added   int     // standbys that tasks did not have
 	missing int     // standbys that no instance can take
+	extra   int     // copies too many that stay until others have caught up (T8)
 	spare   []int32 // scratch: instances
 }
 

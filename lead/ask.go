@@ -14,7 +14,6 @@ const (
 	told                     // to leave, or to stay
 	ready                    // learners have caught up, as many as RejoinMode asks for
 	broken                   // an active task has lost its state
-	probe                    // it leaves and has nothing but copies, which others may have replaced by now
 	recheck                  // a learner that holds the others up times out: look again
 	deadline                 // of the leader: NextRebalance
 	again                    // of the leader: the round was decided without knowing all, or not at all
@@ -31,7 +30,6 @@ var reasons = [numReasons]string{
 	told:       "told to leave, or to stay",
 	ready:      "learners have caught up",
 	broken:     "an active task has lost its state",
-	probe:      "it only keeps copies that others may have replaced by now",
 	deadline:   "a deadline of the last round has passed",
 	again:      "the last round was decided without knowing all, or not at all",
 	unanswered: "no answer that can be read has come",
@@ -59,11 +57,8 @@ func (s *Session) done(todo Todo) Todo {
 	}
 	for r := range numReasons {
 		if reasons[r] != "" && s.isDue(r) && s.mayCall() {
-			switch {
-			case r == unanswered && s.phase != settled:
+			if r == unanswered && s.phase != settled {
 				s.misses++
-			case r == probe:
-				s.probes++
 			}
 			todo.Call = reasons[r]
 			s.due = [numReasons]time.Duration{}

@@ -63,8 +63,8 @@ func TestDrainNobody(t *testing.T) {
 	c.want(`S1 leaves: drained, wake 10s`)
 }
 
-// TestProbe: one that leaves and only keeps copies asks, less and less often, until nobody needs them.
-func TestProbe(t *testing.T) {
+// TestReview: one that leaves and only keeps copies calls for nothing; its leader does, after ReviewInterval, until others have them.
+func TestReview(t *testing.T) {
 	config := twoTasks()
 	config.Assignor.Standbys = 1
 	c := newCast(t, config, "S1", "S2")
@@ -84,17 +84,13 @@ func TestProbe(t *testing.T) {
 		t.Fatalf("%+v", state)
 	}
 	c.Reset()
-	for range 3 {
-		c.after(4 * time.Second)
-		c.round()
+	c.after(assignor.ReviewInterval)
+	c.want(`S1 after 1m0s: call: a deadline of the last round has passed, wake 10s`)
+	c.catchUp("S3")
+	c.round()
+	if state := c.sessions["S2"].State(c.clock); len(state.Standbys) > 0 {
+		t.Errorf("S3 has all, and S2 still keeps %v", state.Standbys)
 	}
-	c.wantOf("S2", `
-		S2 after 4s: call: it only keeps copies that others may have replaced by now, wake 10s
-		S2 round 15: wake 2s
-		S2 after 4s: call: it only keeps copies that others may have replaced by now, wake 10s
-		S2 round 16: wake 4s
-		S2 after 4s: call: it only keeps copies that others may have replaced by now, wake 10s
-		S2 round 17: wake 8s`)
 }
 
 // TestLost: one that the group has dropped runs nothing, and knows nothing of the state of what it ran. What it learns and keeps goes

@@ -129,7 +129,7 @@ func (s *Session) Leave(now time.Time) Todo {
 // Stay takes Leave back. After Todo.Drained it is too late where the transport has left already.
 func (s *Session) Stay(now time.Time) Todo {
 	s.advance(now)
-	s.me.Leaving, s.due[drained], s.due[probe] = false, 0, 0
+	s.me.Leaving, s.due[drained] = false, 0
 	s.look()
 	return s.done(Todo{})
 }
@@ -161,12 +161,8 @@ func (s *Session) look() {
 	s.when(told, s.me.Leaving != s.sent.Leaving, 0)
 	s.when(broken, len(s.broken) > 0, s.config.Debounce)
 	s.lookAtLearners()
-	idle := s.me.Leaving && s.told && len(s.me.Active)+len(s.me.Revoked)+len(s.revoking)+len(s.me.Learners) == 0
-	s.when(drained, idle && len(s.kept) == 0, s.grace())
-	if !idle {
-		s.probes = 0
-	}
-	s.when(probe, idle && len(s.kept) > 0, min(backoff(s.grace(), s.probes), assignor.RevokeRetry))
+	left := len(s.me.Active) + len(s.me.Revoked) + len(s.revoking) + len(s.me.Learners) + len(s.kept)
+	s.when(drained, s.me.Leaving && s.told && left == 0, s.grace())
 }
 
 // grace is how long the others have to hear of a round: Debounce, and where that is none, its default.

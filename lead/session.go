@@ -68,7 +68,6 @@ type Session struct {
 	sent   assignor.Member // the report of the last join
 	due    [numReasons]time.Duration
 	misses int // answers in a row that did not come or could not be read
-	probes int // sessions in a row in which it, leaving, had nothing but standbys
 
 	assignor assignor.Assignor // keeps the memory that a leader's rounds work in
 	decided  *decision         // what it answered as leader, until an answer comes back

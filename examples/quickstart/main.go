@@ -83,7 +83,7 @@ func (g *group) crash(id string) {
 // maxRounds is more than any act of this story needs.
 const maxRounds = 20
 
-// settle plays rounds until one decides nothing new and nobody learns.
+// settle plays rounds until nobody calls for another, and nobody has left.
 func (g *group) settle() error {
 	for range maxRounds {
 		answer, err := assignor.Assign(g.report, g.memory, g.config)
@@ -93,17 +93,25 @@ func (g *group) settle() error {
 		if err := assignor.Check(g.report, answer, g.config); err != nil {
 			return err
 		}
-		if len(answer.Moves) == 0 && g.round > 0 && !learning(answer) {
-			return nil
+		if len(answer.Moves) == 0 && g.round > 0 && !called(answer) {
+			return nil // somebody has left, and there was nothing to do about it
 		}
 		g.round++
 		g.print(answer)
+		members := len(g.report)
 		g.obey(answer)
+		if !called(answer) && len(g.report) == members {
+			return nil
+		}
 	}
 	return fmt.Errorf("not settled after %d rounds", maxRounds)
 }
 
-func learning(a *assignor.Assignment) bool {
+// called reports whether another round comes without an event: at once, at a deadline, or when a learner has caught up.
+func called(a *assignor.Assignment) bool {
+	if a.FollowUp || a.NextRebalance > 0 {
+		return true
+	}
 	for _, m := range a.Members {
 		if len(m.Learners) > 0 {
 			return true

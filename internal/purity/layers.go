@@ -22,6 +22,7 @@ var Layers = []Layer{
 	{"exit", "writes down what is decided, and decides nothing about tasks", []File{
 		{"answer.go", "numbers become names again, with the moves"},
 		{"deadline.go", "R2.3, R7.7: when the next round must come"},
+		{"review.go", "T5, T8: when to look again at what only time can mend"},
 	}},
 	{"decide", "a step a file; each takes what the one below returns", []File{
 		{"member_copies.go", "R8.4: which member of an instance holds each copy"},

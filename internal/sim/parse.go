@@ -19,7 +19,7 @@ import (
 //	subtopology 0 partitions=100 [size=10GB or size=2GB..20GB] [write=200KB/s] [grow=10KB/s] [weight=2] [stateless] [unranked]
 //	config standbys=1 maxLearners=0 acceptableLag=10000 learnerTimeout=0s scaleDownTimeout=0s rejoinDelay=5m
 //	       imbalance=0 newInstancesOnly spreadTags=zone rejoin=conservative|eager handover=oneRound|twoRounds static
-//	costs restore=50MB/s broker=0 record=1KB heartbeat=3s session=45s poll=100ms sync=300ms open=500ms ask=1m
+//	costs restore=50MB/s broker=0 record=1KB heartbeat=3s session=45s poll=100ms sync=300ms open=500ms
 //	       probe=10m warmups=2 learnersFirst
 //	variant NAME [protocol=learners|stop-the-world|cooperative-sticky|warm-up] [any key of config or costs]
 //	seed 1

@@ -33,7 +33,6 @@ func (v *Variant) set(args []string) error {
 		"poll":             timeTo(&costs.Poll),
 		"sync":             timeTo(&costs.Sync),
 		"open":             timeTo(&costs.Open),
-		"ask":              timeTo(&costs.Ask),
 		"probe":            timeTo(&costs.Probe),
 		"warmups":          intTo(&costs.Warmups),
 	}.apply(args)

@@ -219,9 +219,6 @@ func (r *run) followUp(answer *assignor.Assignment) {
 			r.considerRejoin(in)
 		}
 	}
-	for _, in := range r.instances {
-		r.askLater(in)
-	}
 	if leader, round := g.leader, g.rounds; answer.NextRebalance > 0 && g.phase == stable {
 		r.after(answer.NextRebalance.Round(time.Millisecond), func() {
 			if g.rounds == round && g.leader == leader {
@@ -229,20 +226,6 @@ func (r *run) followUp(answer *assignor.Assignment) {
 			}
 		})
 	}
-}
-
-// askLater lets a leaving member that only keeps copies for others, until their new ones have caught up, call for a round after a
-// while: nobody else knows that it waits.
-func (r *run) askLater(in *instance) {
-	t, round := &in.told, r.group.rounds
-	if !in.member || !in.leaving || !in.answered || len(t.Standbys) == 0 || len(t.Active)+len(t.Revoke)+len(t.Learners) > 0 {
-		return
-	}
-	r.after(r.v.Costs.Ask, func() {
-		if r.group.rounds == round && in.member {
-			r.callRound(in)
-		}
-	})
 }
 
 // haunt lets the group wait for the session of a member that has died.

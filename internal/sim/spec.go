@@ -54,7 +54,6 @@ type Costs struct {
 	Poll      time.Duration // what a member takes to join once it knows
 	Sync      time.Duration // from the last join until the answers have arrived
 	Open      time.Duration // what a task takes to start where it has its state
-	Ask       time.Duration // how often a leaving member that only keeps copies for others asks whether it still must
 	Probe     time.Duration // how often the warm-up protocol looks whether a copy has caught up
 	Warmups   int           // how many copies it warms up at once
 }
@@ -145,7 +144,7 @@ type Event struct {
 // DefaultCosts are those of a spec that says nothing: Kafka's usual timeouts, and modest hosts.
 var DefaultCosts = Costs{
 	Restore: 50e6, Record: 1000, Heartbeat: 3 * time.Second, Session: 45 * time.Second, Poll: 100 * time.Millisecond,
-	Sync: 300 * time.Millisecond, Open: 500 * time.Millisecond, Ask: time.Minute, Probe: 10 * time.Minute, Warmups: 2,
+	Sync: 300 * time.Millisecond, Open: 500 * time.Millisecond, Probe: 10 * time.Minute, Warmups: 2,
 }
 
 // Baselines are the three protocols that the assignor is compared with, under the config and the costs of a variant.
@@ -184,7 +183,7 @@ func (s *Spec) Validate() error {
 		}
 		c := v.Costs
 		check(c.Restore > 0 && c.Broker >= 0 && c.Record > 0 && c.Warmups > 0, "variant %s: bandwidth, record and warmups want to be positive", v.Name)
-		check(min(c.Heartbeat, c.Session, c.Poll, c.Sync, c.Open, c.Ask, c.Probe) > 0, "variant %s: every time wants to be positive", v.Name)
+		check(min(c.Heartbeat, c.Session, c.Poll, c.Sync, c.Open, c.Probe) > 0, "variant %s: every time wants to be positive", v.Name)
 	}
 	return errors.Join(problems...)
 }

@@ -210,10 +210,55 @@ func (n *round) deadlines(lists map[string]*assignor.MemberAssignment) (followUp
 			all = append(all, assignor.ReviewInterval)
 		}
 	}
+	if !followUp {
+		all = append(all, n.reviews(lists)...)
+	}
 	if len(all) > 0 {
 		next = slices.Min(all)
 	}
 	return followUp, next
+}
+
+// reviews is T8: when to look again at learners that have caught up and learn on, and at tasks of which a copy too many stays until others
+// have caught up. Of these the youngest counts: a new one is 0. While somebody learns who is not late, only at what keeps a leaving
+// instance that has nothing but standbys.
+func (n *round) reviews(lists map[string]*assignor.MemberAssignment) (all []time.Duration) {
+	learning := false
+	for _, id := range n.ids {
+		for _, t := range lists[id].Learners {
+			c, has := n.copyOf(t, id)
+			if has && n.caughtUp(c) {
+				all = append(all, assignor.RevokeRetry)
+			}
+			learning = learning || !has || !c.expired
+		}
+	}
+	for _, t := range n.tasks {
+		if !n.runsNow(t) {
+			continue
+		}
+		holdsUp := slices.ContainsFunc(n.extras(t), func(m string) bool { return !learning || n.onlyKeeps(n.host(m), lists) })
+		for _, id := range n.ids {
+			c, has := n.copyOf(t, id)
+			behind := !(has && n.caughtUp(c) || !has && n.owner[t] == id)
+			if holdsUp && behind && slices.Contains(lists[id].Standbys, t) {
+				all = append(all, max(assignor.ReviewInterval, c.age/4))
+			}
+		}
+	}
+	return all
+}
+
+// onlyKeeps reports whether an instance leaves and has nothing but standbys.
+func (n *round) onlyKeeps(host string, lists map[string]*assignor.MemberAssignment) bool {
+	return n.leaves(host) && !slices.ContainsFunc(n.crews[host], func(m string) bool {
+		return len(lists[m].Active)+len(lists[m].Revoke)+len(lists[m].Learners) > 0
+	})
+}
+
+// copyOf returns the copy of a task that a member reports.
+func (n *round) copyOf(t taskID, member string) (replica, bool) {
+	return n.best(t, func(c replica) bool { return c.member == member }, lessLag)
 }
 
 // listRunning lists who runs what, who must stop what, and what others learn meanwhile. No task is in two lists of this kind (I1, I2).

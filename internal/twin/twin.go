@@ -14,6 +14,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/incremental-rebalance/assignor"
 )
@@ -82,6 +83,7 @@ type replica struct {
 	lag     uint64 // math.MaxUint64 where nobody knows it
 	learns  bool
 	expired bool // learns for longer than LearnerTimeout
+	age     time.Duration
 }
 
 // newRound is what comes before any rule: defaults are filled in, names are sorted, and the memory counts if no member reports a later
@@ -383,11 +385,13 @@ func (n *round) reportedCopy(t taskID, m assignor.Member) (c replica, reported b
 		c.learns, reported = true, true
 		c.expired = c.expired || n.config.LearnerTimeout > 0 && l.For > n.config.LearnerTimeout
 		c.lag = min(c.lag, lagOf(l.Lag))
+		c.age = max(c.age, l.For)
 	}
 	for _, s := range m.Standbys {
 		if s.Task == t {
 			reported = true
 			c.lag = min(c.lag, lagOf(s.Lag))
+			c.age = max(c.age, s.For)
 		}
 	}
 	return c, reported
